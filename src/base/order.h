@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * order.h - the words for memory that somebody else writes too. Anyone may
+ * include it; no other file uses an atomic builtin.
+ *
+ *   ld16 ld32 ld64           one relaxed load, host byte order out
+ *   st16 st32 st64           one relaxed store
+ *   ld16_acq ld64_acq        acquire: later accesses stay behind it
+ *   st16_rel st64_rel        release: earlier accesses stay before it
+ *   fence_store_load         a store, then a load of another word: the only
+ *                            expensive one (pairs C and D of docs/rings.md)
+ *   fence_platform           a full barrier that devices beyond the coherent
+ *                            CPUs see too (VIRTIO_F_ORDER_PLATFORM)
+ *   cpu_relax                I am spinning
+ *
+ * Counters have one writer and any reader: count_add() and count_get().
+ */
+#ifndef VIADUCT_BASE_ORDER_H
+#define VIADUCT_BASE_ORDER_H
+
+#include "base/le.h"
+
+static always_inline uint16_t ld16(const le16 *p)
+{
+	return le16_get((le16){ __atomic_load_n(&p->v, __ATOMIC_RELAXED) });
+}
+
+static always_inline uint32_t ld32(const le32 *p)
+{
+	return le32_get((le32){ __atomic_load_n(&p->v, __ATOMIC_RELAXED) });
+}
+
+static always_inline uint64_t ld64(const le64 *p)
+{
+	return le64_get((le64){ __atomic_load_n(&p->v, __ATOMIC_RELAXED) });
+}
+
+static always_inline void st16(le16 *p, uint16_t x)
+{
+	__atomic_store_n(&p->v, le16_make(x).v, __ATOMIC_RELAXED);
+}
+
+static always_inline void st32(le32 *p, uint32_t x)
+{
+	__atomic_store_n(&p->v, le32_make(x).v, __ATOMIC_RELAXED);
+}
+
+static always_inline void st64(le64 *p, uint64_t x)
+{
+	__atomic_store_n(&p->v, le64_make(x).v, __ATOMIC_RELAXED);
+}
+
+static always_inline uint16_t ld16_acq(const le16 *p)
+{
+	return le16_get((le16){ __atomic_load_n(&p->v, __ATOMIC_ACQUIRE) });
+}
+
+static always_inline uint64_t ld64_acq(const le64 *p)
+{
+	return le64_get((le64){ __atomic_load_n(&p->v, __ATOMIC_ACQUIRE) });
+}
+
+static always_inline void st16_rel(le16 *p, uint16_t x)
+{
+	__atomic_store_n(&p->v, le16_make(x).v, __ATOMIC_RELEASE);
+}
+
+static always_inline void st64_rel(le64 *p, uint64_t x)
+{
+	__atomic_store_n(&p->v, le64_make(x).v, __ATOMIC_RELEASE);
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define ORDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ORDER_TSAN 1
+#endif
+#endif
+
+static always_inline void fence_platform(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mfence" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dmb sy" ::: "memory");
+#elif defined(__riscv)
+	__asm__ volatile("fence iorw,iorw" ::: "memory");
+#elif defined(__s390x__)
+	__asm__ volatile("bcr 14,0" ::: "memory");
+#else
+	__sync_synchronize();
+#endif
+}
+
+static always_inline void fence_store_load(void)
+{
+#ifdef ORDER_TSAN
+	fence_platform(); /* ThreadSanitizer refuses the builtin */
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+static always_inline void cpu_relax(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("pause" ::: "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#else
+	__asm__ volatile("" ::: "memory");
+#endif
+}
+
+/* A bit in the dirty log, which the front end clears while we set. */
+static always_inline void bits_or8(uint8_t *p, uint8_t bits)
+{
+	__atomic_fetch_or(p, bits, __ATOMIC_RELAXED);
+}
+
+/* A counter: the owner adds with a plain store, anybody may look. */
+static always_inline void count_add(uint64_t *c, uint64_t n)
+{
+	__atomic_store_n(c, __atomic_load_n(c, __ATOMIC_RELAXED) + n,
+	                 __ATOMIC_RELAXED);
+}
+
+static always_inline uint64_t count_get(const uint64_t *c)
+{
+	return __atomic_load_n(c, __ATOMIC_RELAXED);
+}
+
+#endif
