@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * loop.h - an event loop: epoll, timers, posted work. One thread runs a loop;
- * only loop_post() and loop_stop() may be called from others.
+ * loop.h - an event loop: epoll, timers, posted work. Anyone hosted may include
+ * it. One thread runs a loop; only loop_post() and loop_stop() may be called
+ * from others.
  */
 #ifndef VIADUCT_BASE_LOOP_H
 #define VIADUCT_BASE_LOOP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pump.h - when a queue is looked at. vhost makes one for each queue; devices
- * call the two words at the end.
+ * pump.h - when a queue is looked at. vhost includes it and makes one for each
+ * queue; devices include it for the two words at the end.
  *
  * A pump watches the kick descriptor, turns kicks off while it visits
  * (device_ops.queue_ready) again and again, and when the ring is empty asks for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * queue.h - a ring with its notification descriptors: what a device works on.
- * vhost makes them; net and vsock use them; libviaduct's <viaduct/queue.h> is a
- * thin cover over it.
+ * Included by vhost, which makes them, and by net and vsock, which use them;
+ * libviaduct's <viaduct/queue.h> is a thin cover over it.
  *
  * Ownership: the session's loop thread starts, stops and drains a queue. A
  * queue that other workers may enter (a switch's destination) is entered under

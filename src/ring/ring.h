@@ -14,7 +14,8 @@
  *   ring_publish     one release store makes them all visible        [B]
  *   ring_call_wanted does the driver want to hear of it?             [C]
  *
- * and, before going to sleep, ring_kick_enable(): ask for kicks, look again [D].
+ * and, before going to sleep, ring_kick_enable(): ask for kicks, look again
+ * [D].
  *
  * Trusts nobody: what the driver wrote is loaded once into a local, checked,
  * and only the local is used. A broken rule breaks this ring: ring->fault says
@@ -156,8 +157,7 @@ struct ring_conf {
 	void *driver; /* split: available ring; packed: driver event */
 	void *device; /* split: used ring; packed: device event */
 	const struct mem *mem;
-	uint32_t
-		position; /* as in vhost-user's vring state; see ring_position */
+	uint32_t position; /* vhost-user's vring state; see ring_position() */
 };
 
 /**
