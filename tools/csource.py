@@ -74,7 +74,7 @@ def functions(root, paths):
     done = subprocess.run(
         ["ctags", "-f", "-", "-L", "-", "--sort=no", "--languages=C",
          "--langmap=C:.c.h", "--kinds-C=f", "--fields=+neS",
-         "-I", "always_inline,noinline,cache_aligned,VD_API"],
+         "-I", "always_inline,noinline,cache_aligned,VD_PUBLIC"],
         input="\n".join(paths), cwd=root, capture_output=True, text=True,
         check=False)
     if done.returncode != 0:
