@@ -3,7 +3,7 @@
  * order.h - the words for memory that somebody else writes too. Anyone may
  * include it; no other file uses an atomic builtin.
  *
- *   ld16 ld32 ld64           one relaxed load, host byte order out
+ *   ld8 ld16 ld32 ld64       one relaxed load, host byte order out
  *   st16 st32 st64           one relaxed store
  *   ld16_acq ld64_acq        acquire: later accesses stay behind it
  *   st16_rel st64_rel        release: earlier accesses stay before it
@@ -19,6 +19,11 @@
 #define VIADUCT_BASE_ORDER_H
 
 #include "base/le.h"
+
+static always_inline uint8_t ld8(const uint8_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
 
 static always_inline uint16_t ld16(const le16 *p)
 {

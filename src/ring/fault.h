@@ -38,16 +38,14 @@
 	  "indirect table inside an indirect table")                           \
 	X(RING_TABLE_CHAINED, "table-chained",                                 \
 	  "2.7.5.3.1 Driver Requirements: Indirect Descriptors",               \
-	  "INDIRECT together with NEXT, or behind other descriptors")          \
+	  "INDIRECT with NEXT, or mixed with direct ones in a packed list")    \
 	X(RING_TABLE_SIZE, "table-size", "2.7.5.3 Indirect Descriptors",       \
-	  "indirect table empty, too long or no multiple of 16")               \
+	  "indirect table empty or no multiple of 16 bytes")                   \
 	X(RING_TABLE_ADDRESS, "table-address", "2.7.5.3 Indirect Descriptors", \
-	  "indirect table outside guest memory or in two regions")             \
-	X(RING_BAD_ID, "bad-id", "2.8.13 The Virtqueue Descriptor Table",      \
-	  "buffer id beyond the queue")                                        \
+	  "indirect table outside guest memory")                               \
 	X(RING_CHAIN_OPEN, "chain-open",                                       \
 	  "2.8.6 Next Flag: Descriptor Chaining",                              \
-	  "chain longer than the free part of the packed ring")                \
+	  "list not wholly available, or longer than the ring's free part")    \
 	X(RING_TWICE, "twice", "2.7.13 Supplying Buffers to The Device",       \
 	  "buffer made available while the device still holds it")             \
 	X(USED_BAD_JUMP, "used-jump", "2.7.8 The Virtqueue Used Ring",         \

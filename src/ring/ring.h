@@ -51,6 +51,7 @@
 /* Negative answers of the ring. The values of Linux's errno, which a
  * freestanding body cannot include. */
 #define RING_EINVAL  (-22)
+#define RING_ENOSPC  (-28)
 #define RING_EBADMSG (-74)
 
 /*
@@ -126,20 +127,17 @@ struct ring {
 	bool in_order;
 	bool platform; /* ORDER_PLATFORM: full device barriers */
 
-	/* Owner thread. */
+	/* Owner thread. Positions: split, running indices; packed, slots. */
 	struct mem_hit hit;
-	uint16_t next;      /* split: running index; packed: slot */
-	uint16_t used;      /* likewise, of the next used element */
-	uint16_t next_wrap; /* packed: wrap counters, 0 or 1 */
-	uint16_t used_wrap;
-	uint16_t pending;   /* given and not published (split) */
-	uint16_t held;      /* slots taken and not given */
-	uint16_t call_mark; /* used position at the last call decision */
-	uint16_t call_mark_wrap;
-	uint64_t first_rest; /* packed: the withheld head of this publish */
-	struct packed_desc *first_slot;
-	bool call_unseen; /* asked for a call and none decided yet */
+	uint16_t next;      /* of the next available element */
+	uint16_t used;      /* of the next used element to write */
+	uint16_t published; /* used, as the driver sees it (split) */
+	uint16_t added;     /* used slots since the last call decision */
+	bool next_wrap;     /* packed: wrap counters */
+	bool used_wrap;
 	enum ring_fault fault;
+	struct packed_desc *first; /* packed: the head withheld till publish */
+	uint64_t first_rest;
 
 	/* Tracked variants only. */
 	const struct dirty_log *log;
@@ -183,6 +181,9 @@ uint32_t ring_position(const struct ring *r);
 
 /* A position of a fresh ring: 0 split, wrap counters set packed. */
 uint32_t ring_position_initial(bool packed);
+
+/* Is @size one that a queue of this layout may have? [spec: split.size] */
+bool ring_size_is_legal(uint32_t size, bool packed);
 
 /* Install another memory snapshot; between bursts, owner only. */
 void ring_set_mem(struct ring *r, const struct mem *m);

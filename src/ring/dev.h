@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dev.h - the device end's bodies, inlined with literal variant bits. ring, net
+ * and vsock include it; everybody else calls the *_any functions of ring.h.
+ *
+ * v is V_PACKED or not, V_TRACKED or not, a constant at every call site:
+ * the plain split body holds no trace of the other three.
+ *
+ * Ordering letters are explained in docs/rings.md.
+ */
+#ifndef VIADUCT_RING_DEV_H
+#define VIADUCT_RING_DEV_H
+
+#include "ring/dev_packed.h"
+
+/* A chain of several descriptors or in a table; stamped in dev.c. The chain's
+ * id and ndesc are set, @d is its first descriptor; segments go to
+ * b->seg[*nseg .. max_segs). 0, RING_ENOSPC or RING_EBADMSG. */
+int ring_walk_split(struct ring *r, struct burst *b, struct chain *c,
+                    const struct desc *d, unsigned max_segs);
+int ring_walk_packed(struct ring *r, struct burst *b, struct chain *c,
+                     const struct desc *d, unsigned max_segs);
+
+/* Where in the histogram a burst of @n chains counts. */
+static always_inline unsigned ring_histogram_slot(unsigned n)
+{
+	unsigned slot = n ? 32 - __builtin_clz(n) : 0;
+
+	return slot < RING_HISTOGRAM ? slot : RING_HISTOGRAM - 1;
+}
+
+/* The segment of a chain that is one direct descriptor within the region that
+ * was hit last. False: somebody has to walk. */
+static always_inline bool chain_is_plain(const struct ring *r,
+                                         const struct desc *d)
+{
+	uint64_t off = d->addr - r->hit.gpa;
+
+	return likely(!(d->flags & (DESC_NEXT | DESC_INDIRECT))) &&
+	       likely(off < r->hit.size && d->len <= r->hit.size - off);
+}
+
+static always_inline void chain_set_plain(struct ring *r, struct burst *b,
+                                          struct chain *c, const struct desc *d,
+                                          const unsigned v)
+{
+	bool write = d->flags & DESC_WRITE;
+
+	b->seg[b->nseg] =
+		(struct seg){ r->hit.host + (d->addr - r->hit.gpa), d->len };
+	if (v & V_TRACKED && b->gpa)
+		b->gpa[b->nseg] = d->addr;
+	c->first = b->nseg++;
+	c->nread = !write;
+	c->nwrite = write;
+	c->read_len = write ? 0 : d->len;
+	c->write_len = write ? d->len : 0;
+}
+
+/*
+ * One chain into b->chain[b->n]: 1 taken, 0 none (or no room for it in this
+ * burst), negative broken. Always leaves @spare segments, so that a plain
+ * chain needs no test for room.
+ */
+static always_inline int ring_take_one(struct ring *r, struct burst *b,
+                                       unsigned spare, const unsigned v)
+{
+	struct chain *c = &b->chain[b->n];
+	struct desc d;
+	int err;
+
+	err = v & V_PACKED ? packed_head(r, &c->id, &d)
+	                   : split_head(r, &c->id, &d);
+	if (err <= 0)
+		return err;
+	c->ndesc = 1;
+	if (chain_is_plain(r, &d)) {
+		chain_set_plain(r, b, c, &d, v);
+	} else {
+		unsigned max = b->max_segs - spare;
+
+		err = v & V_PACKED ? ring_walk_packed(r, b, c, &d, max)
+		                   : ring_walk_split(r, b, c, &d, max);
+		if (err == RING_ENOSPC && b->n)
+			return 0;
+		if (err)
+			return err == RING_ENOSPC
+			               ? ring_break(r, RING_TOO_SCATTERED)
+			               : err;
+	}
+	if (v & V_PACKED)
+		packed_advance(r, c->ndesc);
+	else
+		split_advance(r, c->ndesc);
+	b->n++;
+	return 1;
+}
+
+/**
+ * ring_take() - take available chains, in order
+ * @r:   started ring; owner only
+ * @b:   where they go, behind the b->n it holds; b->max_segs has to be at least
+ *       b->max_chains
+ * @max: at most so many; capped by the room in @b
+ * @v:   variant bits, a literal at every call site
+ *
+ * Reads every shared field once. Never blocks, allocates or logs. A burst that
+ * meets a broken rule hands out what came before it; the next one reports.
+ *
+ * Return: chains taken, 0 none available, RING_EBADMSG the ring is broken and
+ * r->fault says why
+ * Spec: virtio 1.3, 2.7.6 The Virtqueue Available Ring; 2.8.1 Driver and Device
+ * Ring Wrap Counters [spec: packed.desc.observe-avail]
+ */
+static always_inline int ring_take(struct ring *r, struct burst *b,
+                                   unsigned max, const unsigned v)
+{
+	unsigned from = b->n, end, bytes = 0;
+	int err;
+
+	if (unlikely(r->fault))
+		return RING_EBADMSG;
+	if (max > b->max_chains - from)
+		max = b->max_chains - from;
+	err = v & V_PACKED ? packed_pending(r, max) : split_pending(r, max);
+	if (unlikely(err < 0))
+		return err;
+	end = from + err;
+	while (b->n < end) {
+		err = ring_take_one(r, b, end - b->n - 1, v);
+		if (unlikely(err <= 0))
+			break;
+		bytes += b->chain[b->n - 1].read_len;
+	}
+	end = b->n - from;
+	count_add(&r->count.bursts[ring_histogram_slot(end)], 1);
+	if (likely(end)) {
+		count_add(&r->count.chains, end);
+		count_add(&r->count.bytes_read, bytes);
+		return end;
+	}
+	return err < 0 ? err : 0;
+}
+
+/**
+ * ring_untake() - put the @n chains taken last back, as if never seen
+ * The next ring_take() reads them anew.
+ */
+static always_inline void ring_untake(struct ring *r, struct burst *b,
+                                      unsigned n, const unsigned v)
+{
+	while (n--) {
+		struct chain *c = &b->chain[--b->n];
+
+		if (v & V_PACKED)
+			packed_retreat(r, c->ndesc);
+		else
+			split_retreat(r, c->ndesc);
+		b->nseg = c->first;
+		count_add(&r->count.chains, -UINT64_C(1));
+		count_add(&r->count.bytes_read, -(uint64_t)c->read_len);
+	}
+}
+
+/* Tracked variants, dev.c: mark in the dirty log what a give, a publish and a
+ * change of mind about kicks write. */
+void ring_track_give(struct ring *r, const struct burst *b,
+                     const struct chain *c, uint32_t written);
+void ring_track_publish(struct ring *r);
+void ring_track_event(struct ring *r);
+
+/**
+ * ring_give() - return a chain to the driver, invisible until ring_publish()
+ * @b: the burst that holds its segments
+ * @written: bytes written from the start of its writable part, none left out
+ *
+ * With VIRTIO_F_IN_ORDER the caller gives in the order in which it took
+ * [spec: queue.in-order.same-order].
+ */
+static always_inline void ring_give(struct ring *r, const struct burst *b,
+                                    const struct chain *c, uint32_t written,
+                                    const unsigned v)
+{
+	if (v & V_TRACKED)
+		ring_track_give(r, b, c, written);
+	if (v & V_PACKED)
+		packed_give(r, c, written);
+	else
+		split_give(r, c, written);
+}
+
+/** ring_publish() - everything given becomes visible with one release store */
+static always_inline void ring_publish(struct ring *r, const unsigned v)
+{
+	uint16_t n;
+
+	n = v & V_PACKED ? packed_publish(r) : split_publish(r);
+	r->added = event_add(r->added, n);
+	if (v & V_TRACKED && n)
+		ring_track_publish(r);
+}
+
+/**
+ * ring_call_wanted() - has the driver asked to be told of what was published?
+ * Asks once for all that was published since the last time it was asked.
+ * Spec: virtio 1.3, 2.7.7 Used Buffer Notification Suppression
+ */
+static always_inline bool ring_call_wanted(struct ring *r, const unsigned v)
+{
+	uint16_t added = r->added;
+	bool wanted;
+
+	if (!added)
+		return false;
+	r->added = 0;
+	/* [C] publish before, the driver's wish behind; pairs with its [D] */
+	if (unlikely(r->platform))
+		fence_platform();
+	else
+		fence_store_load();
+	wanted = v & V_PACKED ? packed_call_asked(r, added)
+	                      : split_call_asked(r, added);
+	count_add(wanted ? &r->count.calls : &r->count.calls_suppressed, 1);
+	return wanted;
+}
+
+/**
+ * ring_kick_enable() - ask for a kick when more becomes available
+ * Return: true when more is there already: no kick will tell of it, go on
+ * taking. Only after false may the caller sleep.
+ * Spec: virtio 1.3, 2.7.10 Available Buffer Notification Suppression
+ */
+static always_inline bool ring_kick_enable(struct ring *r, const unsigned v)
+{
+	if (v & V_PACKED)
+		packed_kick_ask(r);
+	else
+		split_kick_ask(r);
+	if (v & V_TRACKED)
+		ring_track_event(r);
+	count_add(&r->count.kick_requests, 1);
+	/* [D] wish before, the last look behind; pairs with the driver's [C] */
+	if (unlikely(r->platform))
+		fence_platform();
+	else
+		fence_store_load();
+	return v & V_PACKED ? packed_has_work(r) : split_has_work(r);
+}
+
+static always_inline void ring_kick_disable(struct ring *r, const unsigned v)
+{
+	if (v & V_PACKED)
+		packed_kick_refuse(r);
+	else
+		split_kick_refuse(r);
+	if (v & V_TRACKED)
+		ring_track_event(r);
+}
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dev_packed.h - the device's verbs on a packed ring. Only ring/dev.h includes
+ * it. dev_split.h has the same verbs in the same order.
+ *
+ * The second half of a descriptor (len, id, flags) is read and written as one
+ * word: the flags that say whose the descriptor is cannot be torn from what
+ * they vouch for.
+ *
+ * Spec: virtio 1.3, 2.8 Packed Virtqueues.
+ */
+#ifndef VIADUCT_RING_DEV_PACKED_H
+#define VIADUCT_RING_DEV_PACKED_H
+
+#include "ring/dev_split.h"
+
+/* AVAIL and USED of a descriptor that is available in the lap @wrap
+ * [spec: packed.wrap.marks]. */
+static always_inline uint16_t packed_avail_marks(bool wrap)
+{
+	return wrap ? PACKED_AVAIL : PACKED_USED;
+}
+
+static always_inline uint16_t packed_used_marks(bool wrap)
+{
+	return wrap ? PACKED_AVAIL | PACKED_USED : 0;
+}
+
+static always_inline bool packed_is_available(uint16_t flags, bool wrap)
+{
+	return (flags & (PACKED_AVAIL | PACKED_USED)) ==
+	       packed_avail_marks(wrap);
+}
+
+/* Slots between the oldest one not given and the next one to take. */
+static always_inline uint32_t packed_held(const struct ring *r)
+{
+	uint32_t lap = r->next_wrap == r->used_wrap ? 0 : r->size;
+
+	return r->next + lap - r->used;
+}
+
+static always_inline struct desc packed_desc_read(const void *table, uint32_t i)
+{
+	const struct packed_desc *g = (const struct packed_desc *)table + i;
+	/* [E] pairs with the driver's release of the head's flags */
+	uint64_t rest = ld64_acq(&g->rest);
+
+	return (struct desc){ ld64(&g->addr), (uint32_t)rest,
+		              (uint16_t)(rest >> 48), (uint16_t)(rest >> 32) };
+}
+
+/* Nobody counts available chains here: each head tells for itself. */
+static always_inline int packed_pending(struct ring *r, unsigned max)
+{
+	(void)r;
+	return max;
+}
+
+/* 0: none available. The id is the last descriptor's; this one's for now. */
+static always_inline int packed_head(struct ring *r, uint16_t *id,
+                                     struct desc *d)
+{
+	*d = packed_desc_read(r->pdesc, r->next);
+	if (!packed_is_available(d->flags, r->next_wrap))
+		return 0;
+	if (unlikely(packed_held(r) == r->size))
+		return ring_break(r, RING_CHAIN_OPEN);
+	if (unlikely(r->platform)) {
+		fence_platform();
+		*d = packed_desc_read(r->pdesc, r->next);
+	}
+	*id = d->last;
+	return 1;
+}
+
+static always_inline void packed_advance(struct ring *r, uint16_t ndesc)
+{
+	uint32_t next = r->next + ndesc;
+
+	if (next >= r->size) {
+		next -= r->size;
+		r->next_wrap = !r->next_wrap;
+	}
+	r->next = next;
+}
+
+static always_inline void packed_retreat(struct ring *r, uint16_t ndesc)
+{
+	uint32_t next = r->next;
+
+	if (next < ndesc) {
+		next += r->size;
+		r->next_wrap = !r->next_wrap;
+	}
+	r->next = next - ndesc;
+}
+
+static always_inline void packed_give(struct ring *r, const struct chain *c,
+                                      uint32_t written)
+{
+	struct packed_desc *slot = &r->pdesc[r->used];
+	uint64_t flags =
+		packed_used_marks(r->used_wrap) | (written ? DESC_WRITE : 0);
+	uint64_t rest = written | (uint64_t)c->id << 32 | flags << 48;
+	uint32_t used = r->used + c->ndesc;
+
+	/* The first one of a publish hides those behind it: the driver looks
+	 * at one slot at a time [spec: packed.next.one-used]. */
+	if (!r->first) {
+		r->first = slot;
+		r->first_rest = rest;
+	} else {
+		st64(&slot->rest, rest);
+	}
+	if (used >= r->size) {
+		used -= r->size;
+		r->used_wrap = !r->used_wrap;
+	}
+	r->used = used;
+	r->published += c->ndesc;
+}
+
+static always_inline uint16_t packed_publish(struct ring *r)
+{
+	uint16_t n = r->published;
+
+	if (!r->first)
+		return 0;
+	if (unlikely(r->platform))
+		fence_platform();
+	/* [F] the rest is before it [spec: packed.used.flags-last] */
+	st64_rel(&r->first->rest, r->first_rest);
+	r->first = NULL;
+	r->published = 0;
+	return n;
+}
+
+static always_inline bool packed_call_asked(const struct ring *r,
+                                            uint16_t added)
+{
+	struct event_packed at = { r->size, r->used, r->used_wrap, r->event_idx,
+		                   added };
+
+	return event_packed_passed(ld32(&r->driver_event->both), at);
+}
+
+static always_inline void packed_kick_ask(struct ring *r)
+{
+	uint32_t ask = PACKED_EVENT_ENABLE << 16;
+
+	if (r->event_idx)
+		ask = PACKED_EVENT_DESC << 16 | r->next |
+		      (r->next_wrap ? PACKED_WRAP : 0);
+	st32(&r->device_event->both, ask);
+}
+
+static always_inline void packed_kick_refuse(struct ring *r)
+{
+	st32(&r->device_event->both, PACKED_EVENT_DISABLE << 16);
+}
+
+static always_inline bool packed_has_work(const struct ring *r)
+{
+	return packed_is_available(ld16(&r->pdesc[r->next].flags),
+	                           r->next_wrap);
+}
+
+#endif
