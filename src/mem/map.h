@@ -11,7 +11,7 @@
  * compares for the usual guest with one region) and then searches the sorted
  * regions: O(log n). A buffer may cross regions; then it comes back in pieces.
  *
- * The inline half is freestanding; map.c (allocation, mmap) is not.
+ * find.c and the inline half are freestanding; map.c (allocation, mmap) is not.
  */
 #ifndef VIADUCT_MEM_MAP_H
 #define VIADUCT_MEM_MAP_H
@@ -21,13 +21,14 @@
 #define MEM_REGIONS_MAX 509u
 
 struct mem_region {
-	uint64_t gpa;    /* guest physical address of the first byte */
-	uint64_t size;   /* bytes, never 0; gpa + size never wraps */
-	uint64_t uva;    /* front end's virtual address of the first byte */
-	uint8_t *host;   /* here */
-	void *mapping;   /* what mmap() returned; NULL: not ours to unmap */
-	size_t mapped;   /* bytes of it */
-	uint64_t offset; /* of the first byte in the file, as the peer said */
+	uint64_t gpa;      /* guest physical address of the first byte */
+	uint64_t size;     /* bytes, never 0; gpa + size never wraps */
+	uint64_t uva;      /* front end's virtual address of the first byte */
+	uint8_t *host;     /* here */
+	void *mapping;     /* what mmap() returned; NULL: not ours to unmap */
+	size_t mapped;     /* bytes of it */
+	unsigned *sharers; /* of the mapping; map.c's */
+	uint64_t offset;   /* of the first byte in the file, as the peer said */
 };
 
 struct mem {
@@ -90,8 +91,10 @@ void *mem_at_uva(const struct mem *m, uva_t at, uint64_t len);
 /* --- hosted half: map.c ------------------------------------------------ */
 
 /**
- * mem_new() - a map from regions that are mapped already (tests, own memory)
- * @r: regions in any order; copied. host must be set, mapping may be NULL
+ * mem_new() - a map from regions that are mapped already
+ * @r: regions in any order; copied. host must be set; a mapping (of
+ *     mem_map_region()) belongs to the map on success, NULL is memory of the
+ *     caller
  * @n: how many, at most MEM_REGIONS_MAX; 0 gives an empty map
  *
  * Return: a map with one reference, or NULL with -EINVAL (overlap, wrap, size
