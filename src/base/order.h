@@ -5,8 +5,9 @@
  *
  *   ld8 ld16 ld32 ld64       one relaxed load, host byte order out
  *   st16 st32 st64           one relaxed store
- *   ld16_acq ld64_acq        acquire: later accesses stay behind it
- *   st16_rel st64_rel        release: earlier accesses stay before it
+ *   ld16_acq ld32_acq ..     acquire: later accesses stay behind it
+ *   st16_rel st32_rel ..     release: earlier accesses stay before it
+ *   ld_ptr st_ptr            acquire and release of a pointer
  *   fence_store_load         a store, then a load of another word: the only
  *                            expensive one (pairs C and D of docs/rings.md)
  *   fence_platform           a full barrier that devices beyond the coherent
@@ -60,6 +61,11 @@ static always_inline uint16_t ld16_acq(const le16 *p)
 	return le16_get((le16){ __atomic_load_n(&p->v, __ATOMIC_ACQUIRE) });
 }
 
+static always_inline uint32_t ld32_acq(const le32 *p)
+{
+	return le32_get((le32){ __atomic_load_n(&p->v, __ATOMIC_ACQUIRE) });
+}
+
 static always_inline uint64_t ld64_acq(const le64 *p)
 {
 	return le64_get((le64){ __atomic_load_n(&p->v, __ATOMIC_ACQUIRE) });
@@ -70,9 +76,25 @@ static always_inline void st16_rel(le16 *p, uint16_t x)
 	__atomic_store_n(&p->v, le16_make(x).v, __ATOMIC_RELEASE);
 }
 
+static always_inline void st32_rel(le32 *p, uint32_t x)
+{
+	__atomic_store_n(&p->v, le32_make(x).v, __ATOMIC_RELEASE);
+}
+
 static always_inline void st64_rel(le64 *p, uint64_t x)
 {
 	__atomic_store_n(&p->v, le64_make(x).v, __ATOMIC_RELEASE);
+}
+
+/* Pointers that readers follow while the owner replaces them. */
+static always_inline void *ld_ptr(void *const *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static always_inline void st_ptr(void **p, void *x)
+{
+	__atomic_store_n(p, x, __ATOMIC_RELEASE);
 }
 
 #if defined(__SANITIZE_THREAD__)

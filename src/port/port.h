@@ -38,6 +38,8 @@ struct port_ops {
 	void (*close)(struct port *p);
 };
 
+/* Each has one writer: in_*, bad, policy and rate the switch, on the source
+ * port's thread; the rest the port, in send(), under its own lock. */
 struct port_counters {
 	uint64_t in_frames, in_bytes;   /* from the port into the switch */
 	uint64_t out_frames, out_bytes; /* to the port */
