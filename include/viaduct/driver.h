@@ -52,7 +52,7 @@ enum vd_tx_free {
 enum vd_kick {
 	VD_KICK_NOW,     /**< after every burst */
 	VD_KICK_LATER,   /**< after kick_packets or kick_usecs */
-	VD_KICK_ADAPTIVE /**< now when the device has nothing to do, else later */
+	VD_KICK_ADAPTIVE /**< now when the device has nothing to do */
 };
 
 /** When the device may interrupt. */

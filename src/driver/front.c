@@ -9,11 +9,11 @@
 #include "driver/front.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "driver/clock.h"
 
@@ -45,9 +45,7 @@ void front_open(struct front *f, int fd, unsigned timeout_ms, const char *tag)
 
 static void close_back(struct front *f)
 {
-	if (f->back_fd >= 0)
-		close(f->back_fd);
-	f->back_fd = -1;
+	fd_close(&f->back_fd);
 	f->sock.side_fd = -1;
 	f->sock.side_fn = NULL;
 }
@@ -55,9 +53,7 @@ static void close_back(struct front *f)
 void front_close(struct front *f)
 {
 	close_back(f);
-	if (f->sock.fd >= 0)
-		close(f->sock.fd);
-	f->sock.fd = -1;
+	fd_close(&f->sock.fd);
 	f->protocol = 0;
 }
 
@@ -330,7 +326,7 @@ int front_open_back(struct front *f)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	/* Only our end: the other one is read as the peer likes. */
-	fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	fd_set_nonblock(pair[0]);
 	f->back_fd = pair[0];
 	f->sock.side_fd = pair[0];
 	f->sock.side_fn = serve_side;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * front.h - the front end of a vhost-user session: the driver's side of each
- * message. driver only.
+ * message. Only driver includes it.
  *
  * One call a message. A call that has an answer waits for it; one that has none
  * asks for an acknowledgement as soon as REPLY_ACK is negotiated. Every answer

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "driver/clock.h"
 
 static int timeout_ms(uint64_t deadline_ns)
@@ -212,8 +213,7 @@ int sock_send(struct sock *s, const struct sock_msg *m, uint64_t deadline_ns)
 void sock_msg_drop(struct sock_msg *m)
 {
 	for (unsigned i = 0; i < m->nfds; i++)
-		if (m->fd[i] >= 0)
-			close(m->fd[i]);
+		fd_close(&m->fd[i]);
 	m->nfds = 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sock.h - a vhost-user socket: whole messages with their descriptors, each
- * within a deadline. driver only.
+ * within a deadline. Only driver includes it.
  *
  * The peer is not trusted: a message may come byte by byte, or stop in the
  * middle, or bring descriptors that nobody asked for. Descriptors move: who
