@@ -122,41 +122,35 @@ void ring_set_mem(struct ring *r, const struct mem *m)
 
 /* --- walks -------------------------------------------------------------- */
 
-static always_inline int ring_walk(struct ring *r, struct burst *b,
-                                   struct chain *c, const struct desc *d,
-                                   unsigned max_segs, const unsigned v)
+static always_inline int ring_walk(struct walk w, const struct desc *d,
+                                   const unsigned v)
 {
-	struct walk w = {
-		.r = r,
-		.b = b,
-		.c = c,
-		.max_segs = max_segs,
-		.nseg = b->nseg,
-	};
+	struct chain *c = w.c;
 	int err;
 
-	c->first = b->nseg;
+	w.nseg = c->first = w.b->nseg;
 	c->nread = c->nwrite = 0;
 	c->read_len = c->write_len = 0;
 	err = walk(&w, *d, v);
 	if (err)
 		return err;
 	if (w.indirect)
-		count_add(&r->count.indirect, 1);
-	b->nseg = w.nseg;
+		count_add(&w.r->count.indirect, 1);
+	w.b->nseg = w.nseg;
 	return 0;
 }
 
 int ring_walk_split(struct ring *r, struct burst *b, struct chain *c,
                     const struct desc *d, unsigned max_segs)
 {
-	return ring_walk(r, b, c, d, max_segs, 0);
+	return ring_walk((struct walk){ r, b, c, .max_segs = max_segs }, d, 0);
 }
 
 int ring_walk_packed(struct ring *r, struct burst *b, struct chain *c,
                      const struct desc *d, unsigned max_segs)
 {
-	return ring_walk(r, b, c, d, max_segs, V_PACKED);
+	return ring_walk((struct walk){ r, b, c, .max_segs = max_segs }, d,
+	                 V_PACKED);
 }
 
 /* --- dirty log ---------------------------------------------------------- */

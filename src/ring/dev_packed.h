@@ -14,24 +14,6 @@
 
 #include "ring/dev_split.h"
 
-/* AVAIL and USED of a descriptor that is available in the lap @wrap
- * [spec: packed.wrap.marks]. */
-static always_inline uint16_t packed_avail_marks(bool wrap)
-{
-	return wrap ? PACKED_AVAIL : PACKED_USED;
-}
-
-static always_inline uint16_t packed_used_marks(bool wrap)
-{
-	return wrap ? PACKED_AVAIL | PACKED_USED : 0;
-}
-
-static always_inline bool packed_is_available(uint16_t flags, bool wrap)
-{
-	return (flags & (PACKED_AVAIL | PACKED_USED)) ==
-	       packed_avail_marks(wrap);
-}
-
 /* Slots between the oldest one not given and the next one to take. */
 static always_inline uint32_t packed_held(const struct ring *r)
 {

@@ -8,21 +8,14 @@
 #ifndef VIADUCT_RING_DEV_SPLIT_H
 #define VIADUCT_RING_DEV_SPLIT_H
 
-#include "base/order.h"
+#include "ring/desc.h"
 #include "ring/event.h"
 #include "ring/ring.h"
 
-/* A descriptor as it was at one moment: two loads, no more. */
-struct desc {
-	uint64_t addr;
-	uint32_t len;
-	uint16_t flags;
-	uint16_t last; /* split: next; packed: id */
-};
-
-static always_inline le16 *split_avail_event(const struct ring *r)
+/* Chains taken and not given. */
+static always_inline uint32_t split_held(const struct ring *r)
 {
-	return (le16 *)&r->used_ring->ring[r->size];
+	return (uint16_t)(r->next - r->used);
 }
 
 /* One descriptor of the ring or of a table, read once. */
@@ -45,7 +38,7 @@ static always_inline int split_pending(struct ring *r, unsigned max)
 
 	/* What is taken and not given still fills the queue
 	 * [spec: split.avail.idx.no-decrement]. */
-	if (unlikely((uint16_t)(idx - r->used) > r->size || n > r->size))
+	if (unlikely(n + split_held(r) > r->size))
 		return ring_break(r, RING_BAD_JUMP);
 	if (n && unlikely(r->platform))
 		fence_platform();
@@ -98,7 +91,8 @@ static always_inline uint16_t split_publish(struct ring *r)
 		return 0;
 	if (unlikely(r->platform))
 		fence_platform();
-	/* [B] elements and data are before it [spec: split.used.data-before-idx] */
+	/* [B] elements and data come before
+	 * [spec: split.used.data-before-idx] */
 	st16_rel(&r->used_ring->idx, r->used);
 	r->published = r->used;
 	return n;
@@ -118,7 +112,7 @@ static always_inline bool split_call_asked(const struct ring *r, uint16_t added)
 static always_inline void split_kick_ask(struct ring *r)
 {
 	if (r->event_idx)
-		st16(split_avail_event(r), r->next);
+		st16((le16 *)&r->used_ring->ring[r->size], r->next);
 	else
 		st16(&r->used_ring->flags, 0);
 }
