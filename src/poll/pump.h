@@ -21,13 +21,20 @@ enum pump_policy { PUMP_NOTIFY, PUMP_POLL, PUMP_ADAPTIVE };
 
 struct pump;
 
-/* @q must outlive the pump. Starts asleep: pump_wake() for what is there. */
+/* @q must outlive the pump, which stands in q->pump. Asleep until
+ * pump_start(). */
 struct pump *pump_new(struct loop *l, struct vd_queue *q,
                       const struct device_ops *ops, void *ctx,
                       enum pump_policy policy, int *err);
 void pump_free(struct pump *p);
 
-/* The queue has a new kick descriptor (-1: poll it). */
+/* vhost, under the queue's lock: the queue was started and has its kick
+ * descriptor in q->kick_fd; look at what is there. / It stops. */
+int pump_start(struct pump *p);
+void pump_stop(struct pump *p);
+
+/* A started queue has another descriptor in q->kick_fd (-1: poll the ring).
+ * What came meanwhile is looked for. Call it before the old one is closed. */
 int pump_set_kick(struct pump *p, int fd);
 
 /* On demand: visited when the device asks, not for every kick. */
@@ -37,7 +44,8 @@ void pump_set_on_demand(struct pump *p, bool on_demand);
 void pump_wake(struct pump *p);
 
 /* For on-demand queues: call queue_ready once when the driver makes more
- * available. Return: true when there is more already and no kick will come. */
+ * available. The caller holds the queue's lock; any thread.
+ * Return: true when there is more already and no kick will come. */
 bool pump_wait_kick(struct pump *p);
 
 #endif

@@ -17,8 +17,13 @@
 
 #include "ring/ring.h"
 
-struct vd_device; /* vhost: one connected front end */
-struct pump;      /* poll/pump.h */
+struct pump; /* poll/pump.h */
+
+/* What all queues of one front end share; vhost sets it. */
+struct vd_device {
+	const char *tag;   /* "net0" */
+	uint64_t features; /* as the driver chose; 0 before that */
+};
 
 struct vd_queue {
 	struct ring ring;
@@ -32,6 +37,7 @@ struct vd_queue {
 	int err_fd;
 	bool started;
 	bool enabled;
+	bool fault_reported; /* since it was started; under the lock */
 
 	struct mem *mem; /* our reference on the snapshot in ring.mem */
 
@@ -54,24 +60,37 @@ static inline void vd_queue_unlock(struct vd_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Started and enabled and not broken. */
-static inline bool queue_is_live(const struct vd_queue *q)
+/* Started and not broken: its ring may be used. */
+static inline bool queue_is_visitable(const struct vd_queue *q)
 {
-	return q->started && q->enabled && !q->ring.fault;
+	return q->started && !q->ring.fault;
 }
 
-/* Interrupt the driver: an eventfd write, counted. No-op without a call fd. */
+/* Enabled, too: with side effects. */
+static inline bool queue_is_live(const struct vd_queue *q)
+{
+	return queue_is_visitable(q) && q->enabled;
+}
+
+/* An idle queue: no ring, no descriptors, no scratch. 0 or -ENOMEM. */
+int queue_init(struct vd_queue *q, struct vd_device *device, unsigned index);
+void queue_fini(struct vd_queue *q);
+
+/* Interrupt the driver: an eventfd write that never blocks; ring_call_wanted()
+ * has counted it. No-op without a call fd. */
 void queue_call(struct vd_queue *q);
 
 /* ring_publish + ring_call_wanted + queue_call. */
 void queue_flush(struct vd_queue *q);
 
-/* Empty the kick eventfd and count the kick; -1 and 0 are fine. */
-void queue_kick_drain(struct vd_queue *q);
+/* Empty the kick eventfd and count the kick; -1 and 0 are fine.
+ * Return: true when there was one. */
+bool queue_kick_drain(struct vd_queue *q);
 
 /**
  * queue_fault_report() - after a take or give answered -EBADMSG
- * Once per start: one log line with the fault's name, rule and queue, the err
+ *
+ * Whoever entered the ring calls it, under the lock if others may enter. Once per start: one log line with the fault's name, rule and queue, the err
  * eventfd signalled, counted. Other queues live.
  */
 void queue_fault_report(struct vd_queue *q);
