@@ -120,6 +120,14 @@ void ring_set_mem(struct ring *r, const struct mem *m)
 	r->hit = (struct mem_hit){ 0 };
 }
 
+void ring_set_areas(struct ring *r, const struct ring_conf *c)
+{
+	r->sdesc = c->desc;
+	r->avail = c->driver;
+	r->used_ring = c->device;
+	ring_set_mem(r, c->mem);
+}
+
 /* --- walks -------------------------------------------------------------- */
 
 static always_inline int ring_walk(struct walk w, const struct desc *d,

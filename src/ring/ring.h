@@ -188,6 +188,10 @@ bool ring_size_is_legal(uint32_t size, bool packed);
 /* Install another memory snapshot; between bursts, owner only. */
 void ring_set_mem(struct ring *r, const struct mem *m);
 
+/* Its areas are at other addresses of ours now (the same bytes, mapped anew):
+ * desc, driver, device and mem of @c. Between bursts, owner only. */
+void ring_set_areas(struct ring *r, const struct ring_conf *c);
+
 /* The variant bits that suit the ring now. */
 static always_inline unsigned ring_variant(const struct ring *r)
 {
