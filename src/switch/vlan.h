@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vlan.h - which VLAN a frame is in, and how it looks on a port. switch and the
+ * daemon's configuration include it. Spec: IEEE 802.1Q, C-tags (0x8100) only.
+ *
+ * An access port is in one VLAN and its frames carry no tag; a tagged one is
+ * refused there. A trunk carries tagged frames of the VLANs it is a member of,
+ * and untagged ones of its native VLAN. VLAN 0 is the network of frames that
+ * carry no tag between ports that were told nothing: a port as it comes is a
+ * trunk of everything with native VLAN 0, which changes no frame.
+ */
+#ifndef VIADUCT_SWITCH_VLAN_H
+#define VIADUCT_SWITCH_VLAN_H
+
+#include "net/frame.h"
+
+#define VLAN_MAX 4094u
+
+struct vlan_port {
+	bool access;
+	uint16_t native; /* of untagged frames; an access port's only one */
+	uint64_t member[4096 / 64];
+};
+
+void vlan_port_init(struct vlan_port *p); /* as it comes */
+void vlan_port_access(struct vlan_port *p, uint16_t vlan);
+/* A trunk of nothing; then vlan_port_add() each. */
+void vlan_port_trunk(struct vlan_port *p);
+void vlan_port_add(struct vlan_port *p, uint16_t vlan);
+void vlan_port_native(struct vlan_port *p, uint16_t vlan);
+
+static inline bool vlan_is_member(const struct vlan_port *p, uint16_t vlan)
+{
+	return p->member[vlan / 64] >> (vlan % 64) & 1;
+}
+
+/* A tag as a number: VLAN_TAGGED and the 16 bits of control information, or 0
+ * for none. */
+#define VLAN_TAGGED 0x10000u
+
+uint32_t vlan_tag_get(const struct frame *f);
+/* Push, pop or rewrite, from the tag a frame carries to another; keeps the
+ * header's offsets true. The frame was accepted by vlan_frame_is_sane(). What
+ * it carries is told and not read again: under the first tag may be a second. */
+void vlan_tag_change(struct frame *f, uint32_t from, uint32_t to);
+
+/* Can a tag be pushed and popped without a header offset going astray? */
+bool vlan_frame_is_sane(const struct frame *f);
+
+/* The VLAN of a frame with @tag that comes from @p; -1: not allowed there. */
+int vlan_ingress(const struct vlan_port *p, uint32_t tag);
+
+/* The tag of a frame of @vlan on its way out of @p, if it now has @tag. */
+uint32_t vlan_egress(const struct vlan_port *p, uint16_t vlan, uint32_t tag);
+
+#endif
