@@ -4,6 +4,7 @@
  * include it; no other file uses an atomic builtin.
  *
  *   ld8 ld16 ld32 ld64       one relaxed load, host byte order out
+ *   ld_bytes                 a block into a private copy, never looked at again
  *   st16 st32 st64           one relaxed store
  *   ld16_acq ld32_acq ..     acquire: later accesses stay behind it
  *   st16_rel st32_rel ..     release: earlier accesses stay before it
@@ -39,6 +40,13 @@ static always_inline uint32_t ld32(const le32 *p)
 static always_inline uint64_t ld64(const le64 *p)
 {
 	return le64_get((le64){ __atomic_load_n(&p->v, __ATOMIC_RELAXED) });
+}
+
+/* The compiler may not fetch from the original what is read from the copy. */
+static always_inline void ld_bytes(void *to, const void *from, size_t n)
+{
+	__builtin_memcpy(to, from, n);
+	__asm__ volatile("" ::: "memory");
 }
 
 static always_inline void st16(le16 *p, uint16_t x)
