@@ -46,4 +46,7 @@ static inline const uint8_t *frame_head(const struct frame *f)
 	return f->room + f->head_at;
 }
 
+/* Copy bytes [at, at + len) out; false when the frame is shorter. frame.c */
+bool frame_copy(const struct frame *f, uint32_t at, uint32_t len, void *to);
+
 #endif
