@@ -109,7 +109,7 @@ static always_inline int ring_take_one(struct ring *r, struct burst *b,
  * Return: chains taken, 0 none available, RING_EBADMSG the ring is broken and
  * r->fault says why
  * Spec: virtio 1.3, 2.7.6 The Virtqueue Available Ring; 2.8.1 Driver and Device
- * Ring Wrap Counters [spec: packed.desc.observe-avail]
+ * Ring Wrap Counters [spec: packed.desc.avail-observed]
  */
 static always_inline int ring_take(struct ring *r, struct burst *b,
                                    unsigned max, const unsigned v)

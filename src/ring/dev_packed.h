@@ -111,7 +111,7 @@ static always_inline uint16_t packed_publish(struct ring *r)
 		return 0;
 	if (unlikely(r->platform))
 		fence_platform();
-	/* [F] the rest is before it [spec: packed.used.flags-last] */
+	/* [F] the rest is before it [spec: packed.desc.no-change-after-used] */
 	st64_rel(&r->first->rest, r->first_rest);
 	r->first = NULL;
 	r->published = 0;

@@ -82,7 +82,7 @@ static always_inline uint16_t packed_drv_publish(struct drv *d)
 	if (unlikely(d->platform)) /* [spec: queue.order-platform.barriers] */
 		fence_platform();
 	/* [F] everything else comes before
-	 * [spec: packed.avail.flags-barrier] */
+	 * [spec: packed.desc.flags-barrier] */
 	st64_rel(&d->first->rest, d->first_rest);
 	d->first = NULL;
 	d->published = 0;
