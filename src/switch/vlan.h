@@ -41,7 +41,7 @@ static inline bool vlan_is_member(const struct vlan_port *p, uint16_t vlan)
 uint32_t vlan_tag_get(const struct frame *f);
 /* Push, pop or rewrite, from the tag a frame carries to another; keeps the
  * header's offsets true. The frame was accepted by vlan_frame_is_sane(). What
- * it carries is told and not read again: under the first tag may be a second. */
+ * it carries is told and not read again: under one tag may be a second one. */
 void vlan_tag_change(struct frame *f, uint32_t from, uint32_t to);
 
 /* Can a tag be pushed and popped without a header offset going astray? */
