@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * arena.h - the memory that a driver shares with its device. Only driver includes it.
+ * arena.h - the memory that a driver shares with its device. Only driver
+ * includes it.
  *
  * One memfd, mapped once, given out from front to back when a driver is opened
  * and never taken back until it is closed. The device sees it at guest

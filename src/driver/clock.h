@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * clock.h - the monotonic clock in nanoseconds. Only driver includes it: it owns
- * no loop whose turn would read the clock once.
+ * clock.h - the monotonic clock in nanoseconds. Only driver includes it, which
+ * has no loop whose turn would read the clock once.
  */
 #ifndef VIADUCT_DRIVER_CLOCK_H
 #define VIADUCT_DRIVER_CLOCK_H
