@@ -9,7 +9,7 @@
  *
  *	d = vd_driver_open(&opts, &err);
  *	vd_driver_send(d, 0, packets, n);
- *	while (vd_driver_wait(d, 0, 1000) > 0) {
+ *	while (vd_driver_wait(d, 0, VD_WAIT_RECEIVE, 1000) > 0) {
  *		n = vd_driver_receive(d, 0, packets, 32);
  *		... read packets[0 .. n) ...
  *		vd_driver_release(d, 0);
@@ -77,7 +77,7 @@ struct vd_driver_opts {
 	size_t size;
 	const char *tag;       /**< names the object in log lines; NULL: path */
 	const char *socket;    /**< path; or NULL and @fd */
-	int fd;                /**< a connected socket, taken over on success */
+	int fd;                /**< a connected socket, the driver's from now on */
 	bool server;           /**< listen and wait for the device to connect */
 	unsigned timeout_ms;   /**< for connecting and each answer; 0: 5000 */
 	unsigned reconnect_ms; /**< longest pause between attempts to come back
@@ -99,8 +99,8 @@ struct vd_driver_opts {
 	uint64_t protocol_off;  /**< vhost-user protocol bits not to use */
 	bool inflight;          /**< let the device keep a record of buffers in
 				flight, if it can */
-	bool header_apart; /**< a descriptor of its own for the packet header,
-			    so that every packet is a chain */
+	unsigned pieces; /**< descriptors a buffer is cut into, the first holds
+			  just the packet header; 0: 1 */
 
 	struct vd_driver_policy policy;
 };
@@ -166,23 +166,31 @@ VD_PUBLIC int vd_driver_receive(struct vd_driver *d, unsigned pair,
 /** vd_driver_release() - all packets of the last receive are done with */
 VD_PUBLIC void vd_driver_release(struct vd_driver *d, unsigned pair);
 
+/** What to wait for, to be combined. */
+#define VD_WAIT_RECEIVE 1u /**< something to receive */
+#define VD_WAIT_SEND    2u /**< at least half the transmit queue is free */
+
 /**
- * vd_driver_wait() - until there is something to receive
- * @timeout_ms: -1: for ever; puts off notifications no longer than the policy
+ * vd_driver_wait() - until something of @what is there
+ * @timeout_ms: -1: for ever; 0: only look
  *
- * Also looks after the connection, as vd_driver_service() does.
- * Return: 1 there is; 0 time is over; -ENOTCONN, -EBADMSG as above.
+ * Sends notifications that the policy put off when they are due, and looks
+ * after the connection as vd_driver_service() does.
+ * Return: what is there, of @what; 0 time is over; -EBADMSG, -ENOTCONN (at the
+ * end of the time, if the device was away).
  */
-VD_PUBLIC int vd_driver_wait(struct vd_driver *d, unsigned pair,
+VD_PUBLIC int vd_driver_wait(struct vd_driver *d, unsigned pair, unsigned what,
                              int timeout_ms);
 
 /**
  * vd_driver_arm() - ask for an interrupt, to wait in a loop of one's own
- * Return: 1 when there is something already (the loop must not sleep), 0 when
- * vd_driver_call_fd() will be readable once there is, negative errno.
+ * Return: as vd_driver_wait() without waiting; when it is 0,
+ * vd_driver_call_fd() of the pair will be readable once there is something.
  */
-VD_PUBLIC int vd_driver_arm(struct vd_driver *d, unsigned pair);
-VD_PUBLIC int vd_driver_call_fd(const struct vd_driver *d, unsigned pair);
+VD_PUBLIC int vd_driver_arm(struct vd_driver *d, unsigned pair, unsigned what);
+/** @what: one of VD_WAIT_RECEIVE, VD_WAIT_SEND; the driver's, to poll only */
+VD_PUBLIC int vd_driver_call_fd(const struct vd_driver *d, unsigned pair,
+                                unsigned what);
 
 /**
  * vd_driver_service() - look after the connection
