@@ -77,7 +77,7 @@ struct vd_driver_opts {
 	size_t size;
 	const char *tag;       /**< names the object in log lines; NULL: path */
 	const char *socket;    /**< path; or NULL and @fd */
-	int fd;                /**< a connected socket, the driver's from now on */
+	int fd;                /**< a connected socket; the driver closes it */
 	bool server;           /**< listen and wait for the device to connect */
 	unsigned timeout_ms;   /**< for connecting and each answer; 0: 5000 */
 	unsigned reconnect_ms; /**< longest pause between attempts to come back

@@ -64,8 +64,8 @@ static unsigned rx_buffer_size(const struct vd_driver *d)
 static void lay_out(struct vd_driver *d, struct arena *a)
 {
 	for (unsigned i = 0; i < d->npairs; i++) {
-		queue_layout(&d->pair[i].rx.q, a);
-		queue_layout(&d->pair[i].tx.q, a);
+		netq_layout(&d->pair[i].rx.q, a);
+		netq_layout(&d->pair[i].tx.q, a);
 	}
 }
 
@@ -81,13 +81,13 @@ static int init_pair(struct vd_driver *d, unsigned i)
 		v[k].size = d->opts.queue_size;
 		v[k].packed = d->link.features & VIRTIO_F_RING_PACKED;
 	}
-	err = rx_init(&p->rx,
-	              &(struct queue_conf){ &v[0], size, d->opts.pieces });
+	err = recvq_init(&p->rx,
+	                 &(struct netq_conf){ &v[0], size, d->opts.pieces });
 	if (err)
 		return err;
 	size = d->opts.buffer_size ? d->opts.buffer_size : BUFFER_SIZE;
-	return tx_init(&p->tx,
-	               &(struct queue_conf){ &v[1], size, d->opts.pieces });
+	return sendq_init(&p->tx,
+	                  &(struct netq_conf){ &v[1], size, d->opts.pieces });
 }
 
 static int set_up(struct vd_driver *d)
@@ -127,10 +127,10 @@ static int start_queues(struct vd_driver *d)
 		err = vring_open(&d->vring[i]);
 	}
 	for (unsigned i = 0; !err && i < d->npairs; i++) {
-		err = rx_start(&d->pair[i].rx, &d->arena, d->link.features);
+		err = recvq_start(&d->pair[i].rx, &d->arena, d->link.features);
 		if (!err)
-			err = tx_start(&d->pair[i].tx, &d->arena,
-			               d->link.features);
+			err = sendq_start(&d->pair[i].tx, &d->arena,
+			                  d->link.features);
 	}
 	if (!err)
 		err = link_start(&d->link, &d->arena, d->vring,
@@ -177,9 +177,9 @@ void driver_disconnect(struct vd_driver *d)
 {
 	link_close(&d->link);
 	for (unsigned i = 0; i < d->npairs; i++) {
-		queue_drain_calls(&d->pair[i].rx.q);
-		queue_drain_calls(&d->pair[i].tx.q);
-		tx_abandon(&d->pair[i].tx);
+		netq_drain_calls(&d->pair[i].rx.q);
+		netq_drain_calls(&d->pair[i].tx.q);
+		sendq_abandon(&d->pair[i].tx);
 	}
 	d->connected = false;
 }

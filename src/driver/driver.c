@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * driver.c - <viaduct/driver.h>: open, close, and what a driver says of itself.
- * The data path is in rx.c and tx.c, waiting in wait.c.
+ * The data path is in recvq.c and sendq.c, waiting in wait.c.
  */
 #include <viaduct/driver.h>
 
@@ -147,8 +147,8 @@ void vd_driver_close(struct vd_driver *d)
 		link_stop(&d->link, driver_nvrings(d));
 	link_close(&d->link);
 	for (unsigned i = 0; d->pair && i < d->npairs; i++) {
-		rx_fini(&d->pair[i].rx);
-		tx_fini(&d->pair[i].tx);
+		recvq_fini(&d->pair[i].rx);
+		sendq_fini(&d->pair[i].tx);
 	}
 	for (unsigned i = 0; d->vring && i < driver_nvrings(d); i++)
 		vring_close(&d->vring[i]);
@@ -208,7 +208,7 @@ void vd_driver_set_policy(struct vd_driver *d, const struct vd_driver_policy *p)
 	for (unsigned i = 0; i < d->npairs; i++) {
 		struct pair *pair = &d->pair[i];
 
-		tx_flush(&pair->tx);
+		sendq_flush(&pair->tx);
 		pair->tx.policy = *p;
 		pair->rx.calls_always = always;
 		set_calls(&pair->rx.q.ring, always);
@@ -247,7 +247,7 @@ const char *vd_driver_fault(const struct vd_driver *d, unsigned pair)
 
 /* --- counters ---------------------------------------------------------- */
 
-static void add_queue(struct vd_driver_stats *s, const struct queue *q)
+static void add_queue(struct vd_driver_stats *s, const struct netq *q)
 {
 	const struct drv_counters *c = &q->ring.count;
 

@@ -8,13 +8,13 @@
 #include <sys/un.h>
 
 #include "driver/link.h"
-#include "driver/rx.h"
-#include "driver/tx.h"
+#include "driver/recvq.h"
+#include "driver/sendq.h"
 
 /* Each pair belongs to one thread at a time. */
 struct pair {
-	struct rx rx;
-	struct tx tx cache_aligned;
+	struct recvq rx;
+	struct sendq tx cache_aligned;
 	uint64_t waits;
 } cache_aligned;
 

@@ -21,25 +21,25 @@ int vd_driver_send(struct vd_driver *d, unsigned pair,
 {
 	if (unlikely(!d->connected))
 		return -ENOTCONN;
-	return tx_burst(&d->pair[pair].tx, p, n);
+	return sendq_burst(&d->pair[pair].tx, p, n);
 }
 
 int vd_driver_flush(struct vd_driver *d, unsigned pair)
 {
 	if (!d->connected)
 		return -ENOTCONN;
-	tx_flush(&d->pair[pair].tx);
+	sendq_flush(&d->pair[pair].tx);
 	return 0;
 }
 
 int vd_driver_pending(struct vd_driver *d, unsigned pair)
 {
-	struct tx *t = &d->pair[pair].tx;
+	struct sendq *t = &d->pair[pair].tx;
 	int err;
 
 	if (!d->connected)
 		return -ENOTCONN;
-	err = tx_reap(t);
+	err = sendq_reap(t);
 	return err ? err : (int)t->q.ring.outstanding;
 }
 
@@ -48,13 +48,13 @@ int vd_driver_receive(struct vd_driver *d, unsigned pair, struct vd_packet *p,
 {
 	if (unlikely(!d->connected))
 		return -ENOTCONN;
-	return rx_burst(&d->pair[pair].rx, p, n);
+	return recvq_burst(&d->pair[pair].rx, p, n);
 }
 
 void vd_driver_release(struct vd_driver *d, unsigned pair)
 {
 	if (d->connected)
-		rx_release(&d->pair[pair].rx);
+		recvq_release(&d->pair[pair].rx);
 }
 
 /* --- waiting ----------------------------------------------------------- */
@@ -66,12 +66,12 @@ static int look(struct pair *p, unsigned what)
 
 	if (p->rx.q.ring.fault || p->tx.q.ring.fault)
 		return -EBADMSG;
-	if (what & VD_WAIT_RECEIVE && rx_has_work(&p->rx))
+	if (what & VD_WAIT_RECEIVE && recvq_has_work(&p->rx))
 		there |= VD_WAIT_RECEIVE;
 	if (what & VD_WAIT_SEND) {
-		if (!tx_has_room(&p->tx))
-			tx_reap(&p->tx);
-		if (tx_has_room(&p->tx))
+		if (!sendq_has_room(&p->tx))
+			sendq_reap(&p->tx);
+		if (sendq_has_room(&p->tx))
 			there |= VD_WAIT_SEND;
 	}
 	return (int)there;
@@ -102,8 +102,8 @@ int vd_driver_arm(struct vd_driver *d, unsigned pair, unsigned what)
 
 	if (!d->connected)
 		return -ENOTCONN;
-	queue_drain_calls(&p->rx.q);
-	queue_drain_calls(&p->tx.q);
+	netq_drain_calls(&p->rx.q);
+	netq_drain_calls(&p->tx.q);
 	there = arm(p, what);
 	if (there)
 		disarm(p);
@@ -133,9 +133,9 @@ static void sleep_on(struct vd_driver *d, struct pair *p, uint64_t ns)
 	if (ppoll(f, array_len(f), &t, NULL) <= 0)
 		return;
 	if (f[0].revents)
-		queue_drain_calls(&p->rx.q);
+		netq_drain_calls(&p->rx.q);
 	if (f[1].revents)
-		queue_drain_calls(&p->tx.q);
+		netq_drain_calls(&p->tx.q);
 	if (f[2].revents || f[3].revents)
 		driver_service(d);
 }
@@ -161,7 +161,7 @@ static int wait_once(struct vd_driver *d, struct pair *p, unsigned what,
 	int there = arm(p, what);
 
 	if (!there) {
-		owed_ns = tx_kick_when_due(&p->tx);
+		owed_ns = sendq_kick_when_due(&p->tx);
 		if (owed_ns)
 			ns = min_of(ns, owed_ns);
 		sleep_on(d, p, ns);
@@ -186,7 +186,7 @@ static int poll_for(struct vd_driver *d, struct pair *p, unsigned what,
 				return there;
 			cpu_relax();
 		}
-		tx_kick_when_due(&p->tx);
+		sendq_kick_when_due(&p->tx);
 	} while (clock_ns() < end);
 	driver_service(d);
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tx.c - send bursts of packets, and tell the device at the right time.
+ * sendq.c - send bursts of packets, and tell the device at the right time.
  *
  * Spec: virtio 1.3, 5.1.6.2 Packet Transmission.
  */
-#include "driver/tx.h"
+#include "driver/sendq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,23 +16,23 @@
 #define KICK_USECS   100u
 #define NS_PER_US    UINT64_C(1000)
 
-int tx_init(struct tx *t, const struct queue_conf *c)
+int sendq_init(struct sendq *t, const struct netq_conf *c)
 {
-	int err = queue_init(&t->q, c);
+	int err = netq_init(&t->q, c);
 
 	t->next = calloc(c->vr->size, sizeof(*t->next));
 	return !err && t->next ? 0 : -ENOMEM;
 }
 
-void tx_fini(struct tx *t)
+void sendq_fini(struct sendq *t)
 {
 	free(t->next);
-	queue_fini(&t->q);
+	netq_fini(&t->q);
 }
 
-int tx_start(struct tx *t, const struct arena *a, uint64_t features)
+int sendq_start(struct sendq *t, const struct arena *a, uint64_t features)
 {
-	int err = queue_start(&t->q, a, features);
+	int err = netq_start(&t->q, a, features);
 
 	t->owed = 0;
 	if (!err && t->policy.calls == VD_CALLS_ALWAYS)
@@ -44,19 +44,19 @@ int tx_start(struct tx *t, const struct arena *a, uint64_t features)
 
 /* --- taking back ------------------------------------------------------- */
 
-static void packet_free(struct tx *t, uint64_t token)
+static void packet_free(struct sendq *t, uint64_t token)
 {
 	unsigned b = (unsigned)token;
 
 	do {
 		t->q.free_buf[t->q.nfree++] = (uint16_t)b;
 		b = t->next[b];
-	} while (b != QUEUE_NO_BUF);
+	} while (b != NETQ_NO_BUF);
 }
 
-static int reap_some(struct tx *t, unsigned max)
+static int reap_some(struct sendq *t, unsigned max)
 {
-	struct queue *q = &t->q;
+	struct netq *q = &t->q;
 	int n = drv_reap(&q->ring, q->done, max);
 
 	for (int i = 0; i < n; i++)
@@ -64,7 +64,7 @@ static int reap_some(struct tx *t, unsigned max)
 	return n < 0 ? -EBADMSG : n;
 }
 
-int tx_reap(struct tx *t)
+int sendq_reap(struct sendq *t)
 {
 	int n = reap_some(t, t->q.vr->size);
 
@@ -73,11 +73,11 @@ int tx_reap(struct tx *t)
 	return min_of(n, 0);
 }
 
-void tx_abandon(struct tx *t)
+void sendq_abandon(struct sendq *t)
 {
 	uint64_t token;
 
-	tx_reap(t);
+	sendq_reap(t);
 	while (drv_detach(&t->q.ring, &token)) {
 		packet_free(t, token);
 		count_add(&t->lost, 1);
@@ -85,20 +85,20 @@ void tx_abandon(struct tx *t)
 	t->owed = 0;
 }
 
-static int tx_reap_by_policy(struct tx *t)
+static int sendq_reap_by_policy(struct sendq *t)
 {
-	struct queue *q = &t->q;
+	struct netq *q = &t->q;
 
 	switch (t->policy.tx_free) {
 	case VD_TX_FREE_EAGER:
-		return tx_reap(t);
+		return sendq_reap(t);
 	case VD_TX_FREE_HALF:
-		return q->nfree < q->vr->size / 2 ? tx_reap(t) : 0;
+		return q->nfree < q->vr->size / 2 ? sendq_reap(t) : 0;
 	case VD_TX_FREE_LAZY:
 		break; /* when there is no room: packet_put_or_reap() */
 	}
 	/* Whether the device is idle is known only when nothing is left. */
-	return t->policy.kick == VD_KICK_ADAPTIVE ? tx_reap(t) : 0;
+	return t->policy.kick == VD_KICK_ADAPTIVE ? sendq_reap(t) : 0;
 }
 
 /* --- one packet -------------------------------------------------------- */
@@ -151,36 +151,36 @@ static void cursor_copy(struct cursor *c, uint8_t *to, size_t len)
  * Copy a packet of @total bytes, header included, into the buffers on top of
  * the stack and describe them. Return: pieces, 0 too many for the ring.
  */
-static unsigned packet_copy(struct tx *t, const struct vd_packet *p,
+static unsigned packet_copy(struct sendq *t, const struct vd_packet *p,
                             size_t total)
 {
 	struct virtio_net_hdr h = header_of(&p->offload);
 	struct cursor c = { p->iov, 0 };
-	struct queue *q = &t->q;
+	struct netq *q = &t->q;
 	unsigned npieces = 0, head = NET_HDR;
 
 	for (unsigned i = 1; total; i++) {
 		unsigned b = q->free_buf[q->nfree - i];
 		unsigned n = (unsigned)min_of(total, (size_t)q->buf_size);
-		uint8_t *at = queue_buf(q, b);
+		uint8_t *at = netq_buf(q, b);
 
 		if (npieces + q->pieces > q->vr->size)
 			return 0;
 		memcpy(at, &h, head);
 		cursor_copy(&c, at + head, n - head);
-		npieces += queue_cut(q, b, head, n, q->piece + npieces);
+		npieces += netq_cut(q, b, head, n, q->piece + npieces);
 		total -= n;
 		head = 0;
 		t->next[b] =
-			total ? q->free_buf[q->nfree - i - 1] : QUEUE_NO_BUF;
+			total ? q->free_buf[q->nfree - i - 1] : NETQ_NO_BUF;
 	}
 	return npieces;
 }
 
 /* 1 added, 0 no room, -EMSGSIZE, -EBADMSG. */
-static int packet_put(struct tx *t, const struct vd_packet *p, size_t bytes)
+static int packet_put(struct sendq *t, const struct vd_packet *p, size_t bytes)
 {
-	struct queue *q = &t->q;
+	struct netq *q = &t->q;
 	struct drv_buf b = { .piece = q->piece };
 	size_t total = NET_HDR + bytes;
 	unsigned nbufs = (unsigned)((total + q->buf_size - 1) / q->buf_size);
@@ -204,7 +204,7 @@ static int packet_put(struct tx *t, const struct vd_packet *p, size_t bytes)
 }
 
 /* Makes room as the lazy policy does: one packet at a time. */
-static int packet_put_or_reap(struct tx *t, const struct vd_packet *p,
+static int packet_put_or_reap(struct sendq *t, const struct vd_packet *p,
                               size_t bytes)
 {
 	int err, n;
@@ -221,22 +221,22 @@ static int packet_put_or_reap(struct tx *t, const struct vd_packet *p,
 
 /* --- notifications ----------------------------------------------------- */
 
-void tx_flush(struct tx *t)
+void sendq_flush(struct sendq *t)
 {
 	if (!t->owed)
 		return;
 	t->owed = 0;
-	queue_kick(&t->q);
+	netq_kick(&t->q);
 }
 
-static uint64_t kick_ns(const struct tx *t)
+static uint64_t kick_ns(const struct sendq *t)
 {
 	unsigned us = t->policy.kick_usecs;
 
 	return (us ? us : KICK_USECS) * NS_PER_US;
 }
 
-uint64_t tx_kick_when_due(struct tx *t)
+uint64_t sendq_kick_when_due(struct sendq *t)
 {
 	uint64_t waited, limit = kick_ns(t);
 
@@ -245,11 +245,11 @@ uint64_t tx_kick_when_due(struct tx *t)
 	waited = clock_ns() - t->owed_since_ns;
 	if (waited < limit)
 		return limit - waited;
-	tx_flush(t);
+	sendq_flush(t);
 	return 0;
 }
 
-static void tx_kick_by_policy(struct tx *t, unsigned n, bool device_idle)
+static void sendq_kick_by_policy(struct sendq *t, unsigned n, bool device_idle)
 {
 	unsigned packets = t->policy.kick_packets;
 
@@ -259,17 +259,17 @@ static void tx_kick_by_policy(struct tx *t, unsigned n, bool device_idle)
 	if (t->policy.kick == VD_KICK_NOW ||
 	    t->owed >= (packets ? packets : KICK_PACKETS) ||
 	    (t->policy.kick == VD_KICK_ADAPTIVE && device_idle))
-		tx_flush(t);
-	else if (t->owed && tx_kick_when_due(t))
+		sendq_flush(t);
+	else if (t->owed && sendq_kick_when_due(t))
 		count_add(&t->delayed, 1);
 }
 
-int tx_burst(struct tx *t, const struct vd_packet *p, unsigned n)
+int sendq_burst(struct sendq *t, const struct vd_packet *p, unsigned n)
 {
 	bool device_idle;
 	uint64_t bytes = 0;
 	unsigned done = 0;
-	int err = tx_reap_by_policy(t);
+	int err = sendq_reap_by_policy(t);
 
 	device_idle = !t->q.ring.outstanding;
 	while (err >= 0 && done < n) {
@@ -282,7 +282,7 @@ int tx_burst(struct tx *t, const struct vd_packet *p, unsigned n)
 		done++;
 	}
 	drv_publish(&t->q.ring);
-	tx_kick_by_policy(t, done, device_idle);
+	sendq_kick_by_policy(t, done, device_idle);
 	if (done < n && err == 0)
 		count_add(&t->full, 1);
 	if (!done)

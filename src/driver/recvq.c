@@ -1,54 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rx.c - receive bursts of packets.
+ * recvq.c - receive bursts of packets.
  *
  * What the device wrote is not trusted: lengths were checked by the ring
  * against what was offered, the header is copied, then looked at.
  * Spec: virtio 1.3, 5.1.6.4 Processing of Incoming Packets.
  */
-#include "driver/rx.h"
+#include "driver/recvq.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int rx_init(struct rx *r, const struct queue_conf *c)
+int recvq_init(struct recvq *r, const struct netq_conf *c)
 {
-	int err = queue_init(&r->q, c);
+	int err = netq_init(&r->q, c);
 
 	r->got = calloc(c->vr->size, sizeof(*r->got));
 	r->iov = calloc(c->vr->size, sizeof(*r->iov));
 	return !err && r->got && r->iov ? 0 : -ENOMEM;
 }
 
-void rx_fini(struct rx *r)
+void recvq_fini(struct recvq *r)
 {
 	free(r->got);
 	free(r->iov);
-	queue_fini(&r->q);
+	netq_fini(&r->q);
 }
 
 /* Offer all free buffers that fit. */
-static void rx_fill(struct rx *r)
+static void recvq_fill(struct recvq *r)
 {
-	struct queue *q = &r->q;
+	struct netq *q = &r->q;
 	struct drv_buf b = { .piece = q->piece };
 
 	while (q->nfree) {
 		b.token = q->free_buf[q->nfree - 1];
-		b.nwrite = (uint16_t)queue_cut(q, (unsigned)b.token, NET_HDR,
-		                               q->buf_size, q->piece);
+		b.nwrite = (uint16_t)netq_cut(q, (unsigned)b.token, NET_HDR,
+		                              q->buf_size, q->piece);
 		if (drv_add(&q->ring, &b))
 			break;
 		q->nfree--;
 	}
 	drv_publish(&q->ring);
-	queue_kick(q);
+	netq_kick(q);
 }
 
-int rx_start(struct rx *r, const struct arena *a, uint64_t features)
+int recvq_start(struct recvq *r, const struct arena *a, uint64_t features)
 {
-	int err = queue_start(&r->q, a, features);
+	int err = netq_start(&r->q, a, features);
 
 	r->mergeable = features & VIRTIO_NET_F_MRG_RXBUF;
 	r->lent = r->ngot = 0;
@@ -58,13 +58,13 @@ int rx_start(struct rx *r, const struct arena *a, uint64_t features)
 		drv_call_enable(&r->q.ring, 1);
 	else
 		drv_call_disable(&r->q.ring);
-	rx_fill(r);
+	recvq_fill(r);
 	return 0;
 }
 
-void rx_release(struct rx *r)
+void recvq_release(struct recvq *r)
 {
-	struct queue *q = &r->q;
+	struct netq *q = &r->q;
 	unsigned kept = r->ngot - r->lent;
 
 	for (unsigned i = 0; i < r->lent; i++)
@@ -74,18 +74,18 @@ void rx_release(struct rx *r)
 	r->lent = 0;
 	r->ngot = kept;
 	if (q->nfree >= q->vr->size / 2 || (q->nfree && !q->ring.outstanding))
-		rx_fill(r);
+		recvq_fill(r);
 }
 
 /* The header, copied; how many buffers the packet says it has, 0 nonsense. */
-static unsigned header_take(const struct rx *r, const struct drv_done *d,
+static unsigned header_take(const struct recvq *r, const struct drv_done *d,
                             struct vd_offload *o)
 {
 	struct virtio_net_hdr h;
 
 	if (d->written < NET_HDR)
 		return 0;
-	memcpy(&h, queue_buf(&r->q, (unsigned)d->token), NET_HDR);
+	memcpy(&h, netq_buf(&r->q, (unsigned)d->token), NET_HDR);
 	*o = (struct vd_offload){ h.flags,
 		                  h.gso_type,
 		                  le16_get(h.hdr_len),
@@ -96,7 +96,7 @@ static unsigned header_take(const struct rx *r, const struct drv_done *d,
 }
 
 /* One packet from got[lent ...): 1 taken, 0 not all there yet. */
-static int packet_take(struct rx *r, struct vd_packet *p)
+static int packet_take(struct recvq *r, struct vd_packet *p)
 {
 	struct drv_done *d = &r->got[r->lent];
 	struct iovec *iov = &r->iov[r->lent];
@@ -114,7 +114,7 @@ static int packet_take(struct rx *r, struct vd_packet *p)
 	p->niov = n;
 	p->len = 0;
 	for (unsigned i = 0; i < n; i++) {
-		iov[i].iov_base = queue_buf(&r->q, (unsigned)d[i].token) + skip;
+		iov[i].iov_base = netq_buf(&r->q, (unsigned)d[i].token) + skip;
 		iov[i].iov_len = d[i].written - skip;
 		p->len += d[i].written - skip;
 		skip = 0;
@@ -123,13 +123,13 @@ static int packet_take(struct rx *r, struct vd_packet *p)
 	return 1;
 }
 
-int rx_burst(struct rx *r, struct vd_packet *p, unsigned n)
+int recvq_burst(struct recvq *r, struct vd_packet *p, unsigned n)
 {
 	unsigned npackets = 0, before;
 	uint64_t bytes = 0;
 	int got = 0;
 
-	rx_release(r);
+	recvq_release(r);
 	while (npackets < n) {
 		before = r->lent;
 		if (r->lent < r->ngot && packet_take(r, &p[npackets])) {

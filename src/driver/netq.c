@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * queue.c - the memory of one virtqueue, and its notifications.
+ * netq.c - the memory of one virtqueue, and its notifications.
  */
-#include "driver/queue.h"
+#include "driver/netq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,15 +14,15 @@
 #define TABLE_DESCS 64u
 #define BUF_ALIGN   64u
 
-int queue_init(struct queue *q, const struct queue_conf *c)
+int netq_init(struct netq *q, const struct netq_conf *c)
 {
 	unsigned n = c->vr->size;
 
-	*q = (struct queue){ .vr = c->vr,
-		             .buf_size = c->buf_size,
-		             .pieces = max_of(c->pieces, 1u),
-		             .ntables = max_of(n / 4, 1u),
-		             .table_descs = min_of(n, TABLE_DESCS) };
+	*q = (struct netq){ .vr = c->vr,
+		            .buf_size = c->buf_size,
+		            .pieces = max_of(c->pieces, 1u),
+		            .ntables = max_of(n / 4, 1u),
+		            .table_descs = min_of(n, TABLE_DESCS) };
 	q->slot = calloc(n, sizeof(*q->slot));
 	q->free_id = calloc(n, sizeof(*q->free_id));
 	q->free_table = calloc(q->ntables, sizeof(*q->free_table));
@@ -35,7 +35,7 @@ int queue_init(struct queue *q, const struct queue_conf *c)
 	return 0;
 }
 
-void queue_fini(struct queue *q)
+void netq_fini(struct netq *q)
 {
 	free(q->slot);
 	free(q->free_id);
@@ -45,7 +45,7 @@ void queue_fini(struct queue *q)
 	free(q->done);
 }
 
-void queue_layout(struct queue *q, struct arena *a)
+void netq_layout(struct netq *q, struct arena *a)
 {
 	vring_layout(q->vr, a);
 	q->table_at = arena_take(a,
@@ -66,7 +66,7 @@ static void zero_areas(const struct vring *v, const struct arena *a)
 	       v->packed ? event : SPLIT_USED_BYTES(v->size));
 }
 
-int queue_start(struct queue *q, const struct arena *a, uint64_t features)
+int netq_start(struct netq *q, const struct arena *a, uint64_t features)
 {
 	struct vring *v = q->vr;
 	struct drv_conf c = {
@@ -95,7 +95,7 @@ int queue_start(struct queue *q, const struct arena *a, uint64_t features)
 	return drv_start(&q->ring, &c) ? -EINVAL : 0;
 }
 
-void queue_kick(struct queue *q)
+void netq_kick(struct netq *q)
 {
 	if (!drv_kick_wanted(&q->ring))
 		return;
@@ -103,7 +103,7 @@ void queue_kick(struct queue *q)
 	fd_event_signal(q->vr->kick_fd);
 }
 
-void queue_drain_calls(struct queue *q)
+void netq_drain_calls(struct netq *q)
 {
 	uint64_t n;
 
@@ -111,10 +111,10 @@ void queue_drain_calls(struct queue *q)
 		count_add(&q->calls, n);
 }
 
-unsigned queue_cut(const struct queue *q, unsigned b, unsigned head,
-                   unsigned len, struct drv_piece *to)
+unsigned netq_cut(const struct netq *q, unsigned b, unsigned head, unsigned len,
+                  struct drv_piece *to)
 {
-	uint64_t gpa = queue_buf_gpa(q, b);
+	uint64_t gpa = netq_buf_gpa(q, b);
 	unsigned n = 0, left = q->pieces, take;
 
 	while (len && left > 1) {

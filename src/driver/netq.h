@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * queue.h - one virtqueue of a network driver: the ring, its buffers in the
+ * netq.h - one virtqueue of a network driver: the ring, its buffers in the
  * arena, its notifications. Only driver includes it.
  *
  * Each direction owns as many buffers as the ring has descriptors, all of one
@@ -8,19 +8,19 @@
  * offered in one piece or, when it was asked for, cut into several, so that the
  * device sees chains and tables.
  */
-#ifndef VIADUCT_DRIVER_QUEUE_H
-#define VIADUCT_DRIVER_QUEUE_H
+#ifndef VIADUCT_DRIVER_NETQ_H
+#define VIADUCT_DRIVER_NETQ_H
 
 #include "base/order.h"
 #include "driver/vring.h"
 #include "ring/drv.h"
 #include "wire/net.h"
 
-#define QUEUE_NO_BUF UINT16_MAX
-#define NET_HDR      ((unsigned)sizeof(struct virtio_net_hdr))
+#define NETQ_NO_BUF UINT16_MAX
+#define NET_HDR     ((unsigned)sizeof(struct virtio_net_hdr))
 
-struct queue {
-	/* Set by queue_init() and queue_layout(), then read-only. */
+struct netq {
+	/* Set by netq_init() and netq_layout(), then read-only. */
 	struct vring *vr;
 	uint8_t *buf; /* first buffer, here */
 	uint64_t buf_gpa;
@@ -42,44 +42,44 @@ struct queue {
 	uint64_t calls; /* interrupts that came */
 };
 
-struct queue_conf {
+struct netq_conf {
 	struct vring *vr;
 	unsigned buf_size;
 	unsigned pieces;
 };
 
-/* 0 or -ENOMEM; queue_fini() is safe either way. */
-int queue_init(struct queue *q, const struct queue_conf *c);
-void queue_fini(struct queue *q);
+/* 0 or -ENOMEM; netq_fini() is safe either way. */
+int netq_init(struct netq *q, const struct netq_conf *c);
+void netq_fini(struct netq *q);
 
 /* Room in the arena. Twice: counting, then for good. */
-void queue_layout(struct queue *q, struct arena *a);
+void netq_layout(struct netq *q, struct arena *a);
 
 /* A fresh ring; all buffers are free. 0 or -EINVAL. */
-int queue_start(struct queue *q, const struct arena *a, uint64_t features);
+int netq_start(struct netq *q, const struct arena *a, uint64_t features);
 
 /* Tell the device of what was published, if it wants to hear. */
-void queue_kick(struct queue *q);
+void netq_kick(struct netq *q);
 
 /* Take note of the interrupts that came. */
-void queue_drain_calls(struct queue *q);
+void netq_drain_calls(struct netq *q);
 
-static inline uint8_t *queue_buf(const struct queue *q, unsigned b)
+static inline uint8_t *netq_buf(const struct netq *q, unsigned b)
 {
 	return q->buf + (size_t)b * q->buf_size;
 }
 
-static inline uint64_t queue_buf_gpa(const struct queue *q, unsigned b)
+static inline uint64_t netq_buf_gpa(const struct netq *q, unsigned b)
 {
 	return q->buf_gpa + (uint64_t)b * q->buf_size;
 }
 
 /**
- * queue_cut() - pieces of @len bytes of buffer @b
+ * netq_cut() - pieces of @len bytes of buffer @b
  * @head: bytes that get a piece of their own when the buffer is cut
  * Return: how many, at @to.
  */
-unsigned queue_cut(const struct queue *q, unsigned b, unsigned head,
-                   unsigned len, struct drv_piece *to);
+unsigned netq_cut(const struct netq *q, unsigned b, unsigned head, unsigned len,
+                  struct drv_piece *to);
 
 #endif
