@@ -98,8 +98,9 @@ static always_inline int ring_take_one(struct ring *r, struct burst *b,
 /**
  * ring_take() - take available chains, in order
  * @r:   started ring; owner only
- * @b:   where they go, behind the b->n it holds; b->max_segs has to be at least
- *       b->max_chains
+ * @b:   where they go, behind the b->n it holds. Each chain still to come keeps
+ *       one segment, so the longest chain that is sure to fit an empty burst
+ *       has b->max_segs - @max + 1 of them
  * @max: at most so many; capped by the room in @b
  * @v:   variant bits, a literal at every call site
  *
@@ -119,8 +120,8 @@ static always_inline int ring_take(struct ring *r, struct burst *b,
 
 	if (unlikely(r->fault))
 		return RING_EBADMSG;
-	if (max > b->max_chains - from)
-		max = b->max_chains - from;
+	max = min_of(max, b->max_chains - from);
+	max = min_of(max, b->max_segs - b->nseg);
 	err = v & V_PACKED ? packed_pending(r, max) : split_pending(r, max);
 	if (unlikely(err < 0))
 		return err;
