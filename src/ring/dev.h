@@ -115,7 +115,8 @@ static always_inline int ring_take_one(struct ring *r, struct burst *b,
 static always_inline int ring_take(struct ring *r, struct burst *b,
                                    unsigned max, const unsigned v)
 {
-	unsigned from = b->n, end, bytes = 0;
+	unsigned from = b->n, end;
+	uint64_t bytes = 0;
 	int err;
 
 	if (unlikely(r->fault))

@@ -61,10 +61,39 @@ static void test_take_keeps_to_room(void **state)
 	}
 }
 
+/* Five gigabytes in one burst, counted and uncounted. */
+static void test_bytes_are_wide(void **state)
+{
+	struct mem_region whole = { .gpa = 0, .size = UINT64_C(1) << 32 };
+	struct rig *g = &rig;
+	int err;
+
+	(void)state;
+	for (unsigned l = 0; l < array_len(layouts); l++) {
+		rig_open(g, 8, layouts[l]);
+		mem_put(g->mem);
+		whole.host = g->ram; /* never touched */
+		g->mem = mem_new(&whole, 1, &err);
+		g->conf.mem = g->mem;
+		rig_restart(g);
+		for (unsigned i = 0; i < 5; i++)
+			rig_offer(g, i, 0, 1u << 30, 0);
+		assert_int_equal(rig_take(g, 8), 5);
+		assert_true(count_get(&g->ring.count.bytes_read) ==
+		            UINT64_C(5) << 30);
+		ring_untake_any(&g->ring, &g->b, 5);
+		assert_true(count_get(&g->ring.count.bytes_read) == 0);
+		assert_true(count_get(&g->ring.count.chains) == 0);
+		assert_int_equal(rig_take(g, 8), 5);
+		rig_close(g);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_take_keeps_to_room),
+		cmocka_unit_test(test_bytes_are_wide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
