@@ -124,6 +124,10 @@ static always_inline bool packed_call_asked(const struct ring *r,
 	struct event_packed at = { r->size, r->used, r->used_wrap, r->event_idx,
 		                   added };
 
+	if (unlikely(r->first)) { /* published ends where the withheld begin */
+		at.now = r->first - r->pdesc;
+		at.wrap ^= at.now >= r->used;
+	}
 	return event_packed_passed(ld32(&r->driver_event->both), at);
 }
 

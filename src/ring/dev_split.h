@@ -102,8 +102,8 @@ static always_inline uint16_t split_publish(struct ring *r)
 static always_inline bool split_call_asked(const struct ring *r, uint16_t added)
 {
 	if (r->event_idx) /* [spec: split.used-notify.flags-ignored] */
-		return event_passed(ld16(&r->avail->ring[r->size]), r->used,
-		                    added);
+		return event_passed(ld16(&r->avail->ring[r->size]),
+		                    r->published, added);
 	/* [spec: split.used-notify.event-ignored] */
 	return !(ld16(&r->avail->flags) & SPLIT_NO_INTERRUPT);
 }

@@ -230,9 +230,7 @@ bool drv_kick_wanted(struct drv *d)
 
 uint16_t drv_kick_data(const struct drv *d)
 {
-	if (d->packed)
-		return d->next | (d->next_wrap ? PACKED_WRAP : 0);
-	return d->next;
+	return d->packed ? packed_kick_position(d) : split_kick_position(d);
 }
 
 /* --- reaping ------------------------------------------------------------ */

@@ -94,7 +94,19 @@ static always_inline bool packed_kick_asked(const struct drv *d, uint16_t added)
 	struct event_packed at = { d->size, d->next, d->next_wrap, d->event_idx,
 		                   added };
 
+	if (unlikely(d->first)) { /* published ends where the withheld begin */
+		at.now = d->first - d->pdesc;
+		at.wrap ^= at.now >= d->next;
+	}
 	return event_packed_passed(ld32(&d->device_event->both), at);
+}
+
+static always_inline uint16_t packed_kick_position(const struct drv *d)
+{
+	uint16_t now = d->first ? d->first - d->pdesc : d->next;
+	bool wrap = d->next_wrap ^ (d->first && now >= d->next);
+
+	return now | (wrap ? PACKED_WRAP : 0);
 }
 
 static always_inline int packed_used_next(struct drv *d, uint16_t *id,

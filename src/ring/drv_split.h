@@ -84,9 +84,15 @@ static always_inline bool split_kick_asked(const struct drv *d, uint16_t added)
 	if (d->event_idx) /* [spec: split.avail-notify.flags-ignored] */
 		return event_passed(ld16((const le16 *)&d->used_ring
 		                                 ->ring[d->size]),
-		                    d->next, added);
+		                    d->published, added);
 	/* [spec: split.avail-notify.event-ignored] */
 	return !(ld16(&d->used_ring->flags) & SPLIT_NO_NOTIFY);
+}
+
+/* The next offset of a kick: the next element nobody was shown yet. */
+static always_inline uint16_t split_kick_position(const struct drv *d)
+{
+	return d->published;
 }
 
 /* The next used element: 1 and its id and length, 0 none, negative broken. */

@@ -26,8 +26,8 @@ void rig_open(struct rig *g, uint32_t size, uint64_t features)
 		.driver = g->driver,
 		.device = g->device,
 		.mem = g->mem,
-		.position = ring_position_initial(features &
-		                                  VIRTIO_F_RING_PACKED),
+		.position =
+			ring_position_initial(features & VIRTIO_F_RING_PACKED),
 	};
 	g->b = (struct burst){ .chain = g->chain,
 		               .seg = g->seg,
@@ -104,7 +104,8 @@ void rig_offer(struct rig *g, unsigned n, uint64_t gpa, uint32_t len,
 
 	if (g->ring.packed)
 		flags |= packed_avail_marks(wrap);
-	rig_desc(g, i, (struct desc){ gpa, len, flags, g->ring.packed ? i : 0 });
+	rig_desc(g, i,
+	         (struct desc){ gpa, len, flags, g->ring.packed ? i : 0 });
 	if (!g->ring.packed)
 		rig_avail(g, i);
 }
