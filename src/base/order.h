@@ -148,16 +148,17 @@ static always_inline void cpu_relax(void)
 #endif
 }
 
-/* A bit in the dirty log, which the front end clears while we set. */
+/* A bit in the dirty log, which the front end clears while we set. Release:
+ * who sees the bit sees what was written to the page. */
 static always_inline void bits_or8(uint8_t *p, uint8_t bits)
 {
 #ifdef __riscv /* no atomic on a byte: take the word that holds it */
 	unsigned byte = (uintptr_t)p % 4;
 
 	__atomic_fetch_or((uint32_t *)(p - byte), (uint32_t)bits << byte * 8,
-	                  __ATOMIC_RELAXED);
+	                  __ATOMIC_RELEASE);
 #else
-	__atomic_fetch_or(p, bits, __ATOMIC_RELAXED);
+	__atomic_fetch_or(p, bits, __ATOMIC_RELEASE);
 #endif
 }
 

@@ -122,6 +122,9 @@ void ring_set_mem(struct ring *r, const struct mem *m)
 
 void ring_set_areas(struct ring *r, const struct ring_conf *c)
 {
+	if (r->first) /* given, and still to be published */
+		r->first = (struct packed_desc *)c->desc +
+		           (r->first - r->pdesc);
 	r->sdesc = c->desc;
 	r->avail = c->driver;
 	r->used_ring = c->device;
@@ -177,10 +180,6 @@ void ring_track_give(struct ring *r, const struct burst *b,
 
 	if (!r->log)
 		return;
-	if (r->packed)
-		track_used(r, 16 * (uint64_t)r->used, 16);
-	else
-		track_used(r, 4 + 8 * (uint64_t)(r->used & r->mask), 8);
 	for (; written; i++) {
 		size_t n = min_of(b->seg[i].len, written);
 
@@ -189,10 +188,20 @@ void ring_track_give(struct ring *r, const struct burst *b,
 	}
 }
 
-void ring_track_publish(struct ring *r)
+/* The used element of a give, that began at the position @at. */
+void ring_track_element(struct ring *r, uint16_t at)
 {
-	/* A packed ring publishes in the descriptor that a give marked. */
 	if (!r->packed)
+		track_used(r, 4 + 8 * (uint64_t)(at & r->mask), 8);
+	else if (r->first != &r->pdesc[at]) /* that one is to be written */
+		track_used(r, 16 * (uint64_t)at, 16);
+}
+
+void ring_track_publish(struct ring *r, const struct packed_desc *first)
+{
+	if (r->packed)
+		track_used(r, 16 * (uint64_t)(first - r->pdesc), 16);
+	else
 		track_used(r, 0, 4);
 }
 

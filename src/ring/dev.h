@@ -164,10 +164,12 @@ static always_inline void ring_untake(struct ring *r, struct burst *b,
 }
 
 /* Tracked variants, dev.c: mark in the dirty log what a give, a publish and a
- * change of mind about kicks write. */
+ * change of mind about kicks write; always behind the write, for the log is
+ * read and cleared at any time. */
 void ring_track_give(struct ring *r, const struct burst *b,
                      const struct chain *c, uint32_t written);
-void ring_track_publish(struct ring *r);
+void ring_track_element(struct ring *r, uint16_t at);
+void ring_track_publish(struct ring *r, const struct packed_desc *first);
 void ring_track_event(struct ring *r);
 
 /**
@@ -182,23 +184,28 @@ static always_inline void ring_give(struct ring *r, const struct burst *b,
                                     const struct chain *c, uint32_t written,
                                     const unsigned v)
 {
+	uint16_t at = r->used;
+
 	if (v & V_TRACKED)
 		ring_track_give(r, b, c, written);
 	if (v & V_PACKED)
 		packed_give(r, c, written);
 	else
 		split_give(r, c, written);
+	if (v & V_TRACKED)
+		ring_track_element(r, at);
 }
 
 /** ring_publish() - everything given becomes visible with one release store */
 static always_inline void ring_publish(struct ring *r, const unsigned v)
 {
+	const struct packed_desc *first = r->first;
 	uint16_t n;
 
 	n = v & V_PACKED ? packed_publish(r) : split_publish(r);
 	r->added = event_add(r->added, n);
 	if (v & V_TRACKED && n)
-		ring_track_publish(r);
+		ring_track_publish(r, first);
 }
 
 /**
