@@ -3,9 +3,8 @@
  * pcap.c - a port that writes what it is sent to a file, and sends what is in
  * another.
  *
- * Replay: a poller reads a burst into an arena and offers it; what a full
- * destination leaves is offered again a millisecond later, and a hundred times
- * at most before it is lost.
+ * Replay: a poller reads a burst into an arena and offers it to the switch
+ * (offer.h). It polls only until the file is at its end.
  */
 #include "port/pcap.h"
 
@@ -19,12 +18,10 @@
 
 #include "base/log.h"
 #include "base/order.h"
+#include "port/offer.h"
 #include "port/pcapfile.h"
 
-#define BURST     32u
 #define ARENA     (4u * FRAME_LEN_MAX)
-#define RETRY_NS  1000000u
-#define PATIENCE  100u
 #define NS_SECOND 1000000000ull
 
 struct pcap_port;
@@ -34,14 +31,11 @@ struct replay {
 	struct pcap_reader reader;
 	struct loop *loop;
 	struct loop_poller poller;
-	struct loop_timer timer;
 	bool polled, done;
 
-	unsigned n, at; /* frames of the burst, those that were taken */
-	unsigned tries;
-	struct frame frame[BURST];
-	struct frame *frames[BURST];
-	struct seg seg[BURST];
+	struct offer offer;
+	struct frame frame[OFFER_BURST];
+	struct seg seg[OFFER_BURST];
 	uint8_t arena[ARENA];
 };
 
@@ -112,52 +106,39 @@ static void pcap_flush(struct port *port)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Read the next burst. False: there is none. */
-static bool replay_fill(struct pcap_port *p, struct replay *r)
+/* Read the next burst. Returns its frames, 0 at the end. */
+static unsigned replay_fill(struct pcap_port *p, struct replay *r)
 {
 	uint32_t used = 0;
+	unsigned n = 0;
 	int len = 0;
 
-	r->n = r->at = r->tries = 0;
-	while (r->n < BURST && ARENA - used >= FRAME_LEN_MAX) {
-		struct frame *f = &r->frame[r->n];
-		uint8_t *b = r->arena + used;
-
-		len = pcap_reader_next(&r->reader, b, FRAME_LEN_MAX);
+	while (n < OFFER_BURST && ARENA - used >= FRAME_LEN_MAX) {
+		len = pcap_reader_next(&r->reader, r->arena + used,
+		                       FRAME_LEN_MAX);
 		if (len <= 0)
 			break;
-		*f = (struct frame){ .len = (uint32_t)len,
-			             .head_at = FRAME_HEAD_ROOM,
-			             .nseg = 1,
-			             .seg = &r->seg[r->n] };
-		f->head_len = (uint8_t)min_of(f->len, FRAME_HEAD);
-		memcpy(f->room + f->head_at, b, f->head_len);
-		r->seg[r->n] =
-			(struct seg){ b + f->head_len, f->len - f->head_len };
-		used += f->len;
-		r->frames[r->n++] = f;
+		offer_frame_init(&r->frame[n], &r->seg[n], r->arena + used,
+		                 (uint32_t)len);
+		used += (uint32_t)len;
+		r->offer.frame[n] = &r->frame[n];
+		n++;
 	}
 	if (len < 0)
 		log_warn(p->name, "replay ended early, the file is damaged");
-	return r->n;
+	return n;
 }
 
+/* One burst. False: it waits, or that was all. */
 static bool replay_step(struct pcap_port *p, struct replay *r)
 {
-	unsigned flags = r->tries >= PATIENCE ? SEND_LOSSY : 0;
+	unsigned n = replay_fill(p, r);
 
-	if (r->at == r->n && !replay_fill(p, r)) {
-		log_info(p->name, "replay done frames=%llu",
-		         (unsigned long long)p->port.count.in_frames);
-		r->done = true;
-		return false;
-	}
-	r->at +=
-		p->port.input(&p->port, r->frames + r->at, r->n - r->at, flags);
-	if (r->at == r->n)
-		return true;
-	r->tries++;
-	loop_timer_set(r->loop, &r->timer, RETRY_NS);
+	if (n)
+		return offer_put(&r->offer, n);
+	log_info(p->name, "replay done frames=%llu",
+	         (unsigned long long)p->port.count.in_frames);
+	r->done = true;
 	return false;
 }
 
@@ -180,9 +161,9 @@ static bool replay_poll(struct loop_poller *poller)
 	return false;
 }
 
-static void replay_again(struct loop_timer *timer)
+static void replay_resumed(struct offer *o)
 {
-	replay_poll_set(container_of(timer, struct replay, timer), true);
+	replay_poll_set(container_of(o, struct replay, offer), true);
 }
 
 static void replay_free(struct replay *r)
@@ -190,7 +171,7 @@ static void replay_free(struct replay *r)
 	if (!r)
 		return;
 	replay_poll_set(r, false);
-	loop_timer_cancel(&r->timer);
+	offer_fini(&r->offer);
 	pcap_reader_close(&r->reader);
 	free(r);
 }
@@ -210,7 +191,7 @@ static int replay_new(struct pcap_port *p, struct loop *l, const char *path)
 	r->owner = p;
 	r->loop = l;
 	r->poller.fn = replay_poll;
-	r->timer.fn = replay_again;
+	offer_init(&r->offer, &p->port, l, replay_resumed);
 	p->replay = r;
 	replay_poll_set(r, true);
 	return 0;
