@@ -10,7 +10,7 @@
 
 void flat_of(struct flat *to, const struct frame *f)
 {
-	uint32_t head = min_of(f->head_len, FAKE_LEN);
+	uint32_t head = f->head_len; /* a byte, less than FAKE_LEN */
 
 	to->len = f->len;
 	to->hdr = f->hdr;
