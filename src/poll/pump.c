@@ -298,7 +298,6 @@ void pump_stop(struct pump *p)
 }
 
 struct pump *pump_new(struct loop *l, struct vd_queue *q,
-                      const struct device_ops *ops, void *ctx,
                       enum pump_policy policy, int *err)
 {
 	struct pump *p = calloc(1, sizeof(*p));
@@ -308,8 +307,8 @@ struct pump *pump_new(struct loop *l, struct vd_queue *q,
 		return NULL;
 	p->loop = l;
 	p->q = q;
-	p->ops = ops;
-	p->ctx = ctx;
+	p->ops = q->device->ops;
+	p->ctx = q->device->ctx;
 	p->policy = policy;
 	p->watch.fn = on_kick;
 	p->poller.fn = visit;

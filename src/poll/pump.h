@@ -21,10 +21,9 @@ enum pump_policy { PUMP_NOTIFY, PUMP_POLL, PUMP_ADAPTIVE };
 
 struct pump;
 
-/* @q must outlive the pump, which stands in q->pump. Asleep until
- * pump_start(). */
+/* @q, whose device is set, must outlive the pump, which stands in q->pump.
+ * Asleep until pump_start(). */
 struct pump *pump_new(struct loop *l, struct vd_queue *q,
-                      const struct device_ops *ops, void *ctx,
                       enum pump_policy policy, int *err);
 void pump_free(struct pump *p);
 

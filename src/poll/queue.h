@@ -17,11 +17,14 @@
 
 #include "ring/ring.h"
 
-struct pump; /* poll/pump.h */
+struct pump;       /* poll/pump.h */
+struct device_ops; /* poll/device.h */
 
 /* What all queues of one front end share; vhost sets it. */
 struct vd_device {
-	const char *tag;   /* "net0" */
+	const char *tag; /* "net0" */
+	const struct device_ops *ops;
+	void *ctx;
 	uint64_t features; /* as the driver chose; 0 before that */
 };
 
@@ -90,8 +93,9 @@ bool queue_kick_drain(struct vd_queue *q);
 /**
  * queue_fault_report() - after a take or give answered -EBADMSG
  *
- * Whoever entered the ring calls it, under the lock if others may enter. Once per start: one log line with the fault's name, rule and queue, the err
- * eventfd signalled, counted. Other queues live.
+ * Whoever entered the ring calls it, under the lock if others may enter. Once
+ * per start: one log line with the fault's name, rule and queue, the err eventfd
+ * signalled, counted. Other queues live.
  */
 void queue_fault_report(struct vd_queue *q);
 
