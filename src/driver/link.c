@@ -106,13 +106,48 @@ int link_read_config(struct link *l)
 	return err;
 }
 
-static int agree_features(struct link *l)
+/* A feature and those of which it needs one (5.1.3.1 Feature bit requirements).
+ * In this order one pass is enough. */
+static const struct {
+	uint64_t feature, needs;
+} requirements[] = {
+	{ VIRTIO_NET_F_HOST_TSO4, VIRTIO_NET_F_CSUM },
+	{ VIRTIO_NET_F_HOST_TSO6, VIRTIO_NET_F_CSUM },
+	{ VIRTIO_NET_F_HOST_UFO, VIRTIO_NET_F_CSUM },
+	{ VIRTIO_NET_F_HOST_USO, VIRTIO_NET_F_CSUM },
+	{ VIRTIO_NET_F_HOST_ECN,
+	  VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 },
+	{ VIRTIO_NET_F_GUEST_TSO4, VIRTIO_NET_F_GUEST_CSUM },
+	{ VIRTIO_NET_F_GUEST_TSO6, VIRTIO_NET_F_GUEST_CSUM },
+	{ VIRTIO_NET_F_GUEST_UFO, VIRTIO_NET_F_GUEST_CSUM },
+	{ VIRTIO_NET_F_GUEST_USO4, VIRTIO_NET_F_GUEST_CSUM },
+	{ VIRTIO_NET_F_GUEST_USO6, VIRTIO_NET_F_GUEST_CSUM },
+	{ VIRTIO_NET_F_GUEST_ECN,
+	  VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6 },
+};
+
+/* What only means something beside a field of the configuration space. */
+#define CONFIG_BITS (VIRTIO_NET_F_MAC | VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS)
+
+static uint64_t choose_features(const struct link *l)
 {
 	uint64_t chosen = l->offered & l->want.features;
 
 	/* MQ without more than one pair means nothing. */
 	if (l->pairs < 2)
 		chosen &= ~VIRTIO_NET_F_MQ;
+	if (!PROTOCOL(CONFIG))
+		chosen &= ~CONFIG_BITS;
+	for (size_t i = 0; i < array_len(requirements); i++)
+		if (!(chosen & requirements[i].needs))
+			chosen &= ~requirements[i].feature;
+	return chosen;
+}
+
+static int agree_features(struct link *l)
+{
+	uint64_t chosen = choose_features(l);
+
 	if (~chosen & l->want.need)
 		return -ENOTSUP;
 	l->features = chosen;
