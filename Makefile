@@ -42,9 +42,8 @@ check:
 
 # check-guest: run the whole matrix of real Linux guests in QEMU (long)
 check-guest: all
-	$(call script,tests/guest/run)
 	@tools/install-deps guest
-	@tests/guest/run --all
+	@tests/guest/check all
 
 # check-peer: run other programs' virtio ends against ours
 check-peer: all
@@ -83,9 +82,8 @@ fuzz:
 
 # guest: boot two Linux guests on viaductd and enter one of them
 guest: all
-	$(call script,tests/guest/run)
 	@tools/install-deps guest
-	@tests/guest/run --enter
+	@tests/guest/enter
 
 # coverage: print and demand the coverage of src/ring and src/mem
 coverage:
