@@ -42,6 +42,7 @@ void offer_init(struct offer *o, struct port *port, struct loop *l,
 void offer_fini(struct offer *o)
 {
 	loop_timer_cancel(&o->timer);
+	o->n = o->at = 0;
 }
 
 bool offer_put(struct offer *o, unsigned n)

@@ -26,6 +26,7 @@ struct offer {
 
 void offer_init(struct offer *o, struct port *port, struct loop *l,
                 void (*resumed)(struct offer *o));
+/* Nothing waits any more; what did is forgotten. */
 void offer_fini(struct offer *o);
 
 /* Offer o->frame[0 .. n). True: all were taken. False: wait for resumed(); the
