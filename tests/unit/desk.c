@@ -12,6 +12,10 @@ void desk_open(struct desk *k, uint32_t size, uint64_t features)
 	bool tables = features & VIRTIO_F_INDIRECT_DESC;
 
 	memset(k, 0, sizeof(*k));
+	k->avail = (void *)k->driver;
+	k->driver_event = (void *)k->driver;
+	k->used = (void *)k->device;
+	k->device_event = (void *)k->device;
 	k->conf = (struct drv_conf){
 		.features = features,
 		.size = size,
@@ -59,11 +63,11 @@ int desk_add(struct desk *k, unsigned nread, unsigned nwrite)
 
 void desk_use_split(struct desk *k, uint32_t id, uint32_t len)
 {
-	struct split_used_elem *e = &k->used.ring[k->nused & k->drv.mask];
+	struct split_used_elem *e = &k->used->ring[k->nused & k->drv.mask];
 
 	st32(&e->id, id);
 	st32(&e->len, len);
-	st16_rel(&k->used.idx, ++k->nused);
+	st16_rel(&k->used->idx, ++k->nused);
 }
 
 void desk_use_packed(struct desk *k, uint32_t at, bool wrap, struct desc d)

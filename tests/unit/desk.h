@@ -21,16 +21,12 @@ struct desk {
 		struct packed_desc pdesc[DESK_SIZE];
 		uint8_t desc[16 * DESK_SIZE];
 	} cache_aligned;
-	union {
-		struct split_avail avail;
-		struct packed_event driver_event;
-		uint8_t driver[6 + 2 * DESK_SIZE];
-	} cache_aligned;
-	union {
-		struct split_used used;
-		struct packed_event device_event;
-		uint8_t device[6 + 8 * DESK_SIZE];
-	} cache_aligned;
+	uint8_t driver[6 + 2 * DESK_SIZE] cache_aligned;
+	uint8_t device[6 + 8 * DESK_SIZE] cache_aligned;
+	struct split_avail *avail; /* these four point to the two above */
+	struct packed_event *driver_event;
+	struct split_used *used;
+	struct packed_event *device_event;
 	struct split_desc table[DESK_TABLES * DESK_DESCS];
 
 	struct drv drv;

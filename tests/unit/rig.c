@@ -17,6 +17,10 @@ void rig_open(struct rig *g, uint32_t size, uint64_t features)
 	int err;
 
 	memset(g, 0, sizeof(*g));
+	g->avail = (void *)g->driver;
+	g->driver_event = (void *)g->driver;
+	g->used = (void *)g->device;
+	g->device_event = (void *)g->device;
 	g->mem = mem_new(r, array_len(r), &err);
 	assert(g->mem);
 	g->conf = (struct ring_conf){
@@ -79,8 +83,8 @@ void rig_entry(struct rig *g, uint64_t gpa, uint32_t i, struct desc d)
 
 void rig_avail(struct rig *g, uint16_t head)
 {
-	st16(&g->avail.ring[g->navail & g->ring.mask], head);
-	st16_rel(&g->avail.idx, ++g->navail);
+	st16(&g->avail->ring[g->navail & g->ring.mask], head);
+	st16_rel(&g->avail->idx, ++g->navail);
 }
 
 uint8_t *rig_ram(struct rig *g, uint64_t gpa)

@@ -27,16 +27,12 @@ struct rig {
 		struct packed_desc pdesc[RIG_SIZE];
 		uint8_t desc[16 * RIG_SIZE];
 	} cache_aligned;
-	union {
-		struct split_avail avail;
-		struct packed_event driver_event;
-		uint8_t driver[6 + 2 * RIG_SIZE];
-	} cache_aligned;
-	union {
-		struct split_used used;
-		struct packed_event device_event;
-		uint8_t device[6 + 8 * RIG_SIZE];
-	} cache_aligned;
+	uint8_t driver[6 + 2 * RIG_SIZE] cache_aligned;
+	uint8_t device[6 + 8 * RIG_SIZE] cache_aligned;
+	struct split_avail *avail; /* these four point to the two above */
+	struct packed_event *driver_event;
+	struct split_used *used;
+	struct packed_event *device_event;
 	uint8_t ram[RIG_LEN] cache_aligned;
 	uint8_t far_page[RIG_PAGE] cache_aligned;
 

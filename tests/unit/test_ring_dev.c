@@ -100,10 +100,10 @@ static void test_call_counts_published_only(void **state)
 		rig_open(g, 4, layouts[l] | VIRTIO_F_EVENT_IDX);
 		/* The driver waits for the very first element. */
 		if (layouts[l])
-			st32(&g->driver_event.both,
+			st32(&g->driver_event->both,
 			     PACKED_EVENT_DESC << 16 | PACKED_WRAP | 0);
 		else
-			st16(&g->avail.ring[4], 0);
+			st16(&g->avail->ring[4], 0);
 		for (unsigned i = 0; i < 4; i++)
 			rig_offer(g, i, RIG_GPA, 64, 0);
 		assert_int_equal(rig_take(g, 4), 4);

@@ -29,7 +29,7 @@ static void test_kick_counts_published_only(void **state)
 		desk_open(k, 4, layouts[l] | VIRTIO_F_EVENT_IDX);
 		/* The device waits for the very first element. */
 		if (wrap)
-			st32(&k->device_event.both,
+			st32(&k->device_event->both,
 			     PACKED_EVENT_DESC << 16 | PACKED_WRAP | 0);
 		desk_add(k, 1, 0);
 		drv_publish(&k->drv);
