@@ -215,7 +215,7 @@ static always_inline void ring_publish(struct ring *r, const unsigned v)
  */
 static always_inline bool ring_call_wanted(struct ring *r, const unsigned v)
 {
-	uint16_t added = r->added;
+	uint32_t added = r->added;
 	bool wanted;
 
 	if (!added)

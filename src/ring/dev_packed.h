@@ -119,7 +119,7 @@ static always_inline uint16_t packed_publish(struct ring *r)
 }
 
 static always_inline bool packed_call_asked(const struct ring *r,
-                                            uint16_t added)
+                                            uint32_t added)
 {
 	struct event_packed at = { r->size, r->used, r->used_wrap, r->event_idx,
 		                   added };

@@ -99,7 +99,8 @@ static always_inline uint16_t split_publish(struct ring *r)
 }
 
 /* After publish and the full fence: has the driver asked to be interrupted? */
-static always_inline bool split_call_asked(const struct ring *r, uint16_t added)
+static always_inline bool split_call_asked(const struct ring *r,
+                                          uint32_t added)
 {
 	if (r->event_idx) /* [spec: split.used-notify.flags-ignored] */
 		return event_passed(ld16(&r->avail->ring[r->size]),

@@ -210,7 +210,7 @@ void drv_publish(struct drv *d)
 
 bool drv_kick_wanted(struct drv *d)
 {
-	uint16_t added = d->added;
+	uint32_t added = d->added;
 	bool wanted;
 
 	if (!added)

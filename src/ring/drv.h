@@ -102,7 +102,7 @@ struct drv {
 	/* Owner thread. Positions: split, running indices; packed, slots. */
 	uint16_t next;      /* to make available */
 	uint16_t published; /* split: avail.idx; packed: slots since publish */
-	uint16_t added;     /* slots since the last kick decision */
+	uint32_t added;     /* slots since the last kick decision */
 	uint16_t used;      /* to look for used elements */
 	bool next_wrap, used_wrap;
 	uint16_t tables_free;

@@ -27,8 +27,8 @@ static always_inline void split_table_write(void *table, unsigned i, unsigned n,
 }
 
 /*
- * Descriptor @i of @n of the chain @id. Descriptors are taken from the FIFO of free ones, so a
- * device that returns in order is given them in ring order
+ * Descriptor @i of @n of the chain @id. Descriptors are taken from the FIFO of
+ * free ones, so a device that returns in order is given them in ring order
  * [spec: split.desc.in-order-next].
  */
 static always_inline void split_desc_write(struct drv *d, uint16_t id,
@@ -79,7 +79,8 @@ static always_inline uint16_t split_drv_publish(struct drv *d)
 }
 
 /* After publish and the full fence: has the device asked to be kicked? */
-static always_inline bool split_kick_asked(const struct drv *d, uint16_t added)
+static always_inline bool split_kick_asked(const struct drv *d,
+                                           uint32_t added)
 {
 	if (d->event_idx) /* [spec: split.avail-notify.flags-ignored] */
 		return event_passed(ld16((const le16 *)&d->used_ring

@@ -18,7 +18,7 @@
 
 /* Is @event among the @added elements that end just before @now? */
 static always_inline bool event_passed(uint16_t event, uint16_t now,
-                                       uint16_t added)
+                                       uint32_t added)
 {
 	return (uint16_t)(now - event - 1) < added;
 }
@@ -29,13 +29,17 @@ struct event_packed {
 	uint16_t now; /* next slot, and its lap's wrap counter */
 	bool wrap;
 	bool event_idx; /* negotiated; without it DESC means nothing */
-	uint16_t added; /* slots since the last decision */
+	uint32_t added; /* slots since the last decision */
 };
 
 /**
  * event_packed_passed() - the same for a packed ring
  * @both: off_wrap and flags of the other side's structure, loaded once
  * @at:   where we stand
+ *
+ * A slot and a wrap counter tell two laps apart, no more. Who published more
+ * than one lap without asking (to an end that went on without being told) may
+ * have passed the event or not; it is told.
  *
  * A value of flags that the specification reserves counts as ENABLE: one
  * notification too many harms nobody.
@@ -50,15 +54,13 @@ static always_inline bool event_packed_passed(uint32_t both,
 		return flags != PACKED_EVENT_DISABLE;
 	if (!!(both & PACKED_WRAP) != at.wrap)
 		event -= at.size;
-	return event_passed(event, at.now, at.added);
+	return at.added > at.size || event_passed(event, at.now, at.added);
 }
 
-/* Count @n more elements, staying at the maximum instead of wrapping. */
-static always_inline uint16_t event_add(uint16_t added, uint32_t n)
+/* Count @n more elements; 65536 stands for as many or more. */
+static always_inline uint32_t event_add(uint32_t added, uint32_t n)
 {
-	uint32_t sum = added + n;
-
-	return sum > UINT16_MAX ? UINT16_MAX : sum;
+	return min_of(added + n, 65536u);
 }
 
 #endif

@@ -132,9 +132,9 @@ struct ring {
 	uint16_t next;      /* of the next available element */
 	uint16_t used;      /* of the next used element to write */
 	uint16_t published; /* used, as the driver sees it (split) */
-	uint16_t added;     /* used slots since the last call decision */
 	bool next_wrap;     /* packed: wrap counters */
 	bool used_wrap;
+	uint32_t added;     /* used slots since the last call decision */
 	enum ring_fault fault;
 	struct packed_desc *first; /* packed: the head withheld till publish */
 	uint64_t first_rest;
