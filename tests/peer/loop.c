@@ -12,7 +12,8 @@
  *
  * Options: split, packed, mergeable, plain, noindirect, noevent, noorder,
  * server, poll, lazy, half, later, adaptive, pieces=N, size=N, buffer=N,
- * regions=N, inflight, noproto, window=N, len=N (fixed length)
+ * regions=N, inflight, noproto, window=N, len=N (fixed length), swap (the
+ * device exchanges the two addresses)
  */
 #include <viaduct/driver.h>
 
@@ -51,10 +52,12 @@ struct end {
 static struct {
 	uint64_t packets;
 	unsigned window, len;
+	bool swap; /* whoever sends back exchanges the two addresses */
 	struct vd_driver_opts opts;
 } conf = { .packets = 200000,
 	   .window = 96,
 	   .opts = { .size = sizeof(struct vd_driver_opts),
+	             .timeout_ms = 20000,
 	             .features_off = VIRTIO_F_RING_PACKED } };
 
 static struct end ends[2];
@@ -76,17 +79,22 @@ static unsigned length_of(uint64_t seq)
 	return LEN_MIN + (unsigned)(scramble(seq) % (LEN_MAX - LEN_MIN + 1));
 }
 
-/* The whole frame that has this number. */
-static unsigned make(uint8_t *at, unsigned from, uint64_t seq)
+/* The whole frame that has this number, as it is sent or as it comes back. */
+static unsigned make(uint8_t *at, unsigned from, uint64_t seq, bool back)
 {
 	unsigned len = length_of(seq);
-	struct head h = { .dst = { 2, 0, 0, 0, 0, (uint8_t)(nends - 1 - from) },
+	uint8_t to = (uint8_t)(nends == 1 ? 1 : nends - 1 - from);
+	struct head h = { .dst = { 2, 0, 0, 0, 0, to },
 		          .src = { 2, 0, 0, 0, 0, (uint8_t)from },
 		          .type = ETHERTYPE,
 		          .len = (uint16_t)len,
 		          .seq = seq };
 	uint64_t x = scramble(seq + from);
 
+	if (back && conf.swap) {
+		h.dst[5] = h.src[5];
+		h.src[5] = to;
+	}
 	memcpy(at, &h, sizeof(h));
 	for (unsigned i = sizeof(h); i < len; i += 8) {
 		x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -114,7 +122,7 @@ static void must(int n, const struct end *e, const char *what)
 static void check(struct end *e, const struct vd_packet *p)
 {
 	static uint8_t want[LEN_MAX];
-	unsigned len = make(want, nends - 1 - e->number, e->received);
+	unsigned len = make(want, nends - 1 - e->number, e->received, true);
 	size_t off = 0;
 
 	if (p->len != len)
@@ -146,7 +154,8 @@ static bool send(struct end *e, const struct end *to)
 	while (n < BURST && flight + n < conf.window &&
 	       e->sent + n < conf.packets) {
 		e->iov[n].iov_base = e->frame[n];
-		e->iov[n].iov_len = make(e->frame[n], e->number, e->sent + n);
+		e->iov[n].iov_len =
+			make(e->frame[n], e->number, e->sent + n, false);
 		e->p[n].iov = &e->iov[n];
 		e->p[n].niov = 1;
 		n++;
@@ -260,6 +269,8 @@ static bool set_flag(const char *word)
 		o->server = true;
 	} else if (!strcmp(word, "inflight")) {
 		o->inflight = true;
+	} else if (!strcmp(word, "swap")) {
+		conf.swap = true;
 	} else if (!strcmp(word, "noproto")) {
 		o->protocol_off = ~UINT64_C(0);
 	} else {
