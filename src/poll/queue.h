@@ -94,8 +94,8 @@ bool queue_kick_drain(struct vd_queue *q);
  * queue_fault_report() - after a take or give answered -EBADMSG
  *
  * Whoever entered the ring calls it, under the lock if others may enter. Once
- * per start: one log line with the fault's name, rule and queue, the err eventfd
- * signalled, counted. Other queues live.
+ * per start: one log line with the fault's name, rule and queue, and the err
+ * eventfd signalled. Other queues live.
  */
 void queue_fault_report(struct vd_queue *q);
 

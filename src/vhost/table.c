@@ -32,16 +32,16 @@ struct rule {
 };
 
 /* Payload sizes. What has no payload may have any: it is not looked at. */
-#define SIZE_OF(type) sizeof(struct type), sizeof(struct type)
+#define UP_TO(type)   sizeof(struct type)
+#define SIZE_OF(type) UP_TO(type), UP_TO(type)
 #define NONE          0, UINT32_MAX
 #define U64           sizeof(uint64_t), sizeof(uint64_t)
 #define STATE         SIZE_OF(vhost_user_vring_state)
 #define ADDR          SIZE_OF(vhost_user_vring_addr)
 #define REGION        SIZE_OF(vhost_user_mem_reg)
 #define AREA          SIZE_OF(vhost_user_log)
-#define SPACE         VHOST_USER_CONFIG_HDR_BYTES, sizeof(struct vhost_user_config)
-#define REGIONS \
-	VHOST_USER_MEM_TABLE_BYTES(0), sizeof(struct vhost_user_mem_table)
+#define SPACE         VHOST_USER_CONFIG_HDR_BYTES, UP_TO(vhost_user_config)
+#define REGIONS       VHOST_USER_MEM_TABLE_BYTES(0), UP_TO(vhost_user_mem_table)
 
 #define F(name)        VHOST_USER_PROTOCOL_F_##name
 #define ROW(name, ...) [VHOST_USER_##name] = { #name, __VA_ARGS__ }
