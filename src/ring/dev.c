@@ -30,7 +30,7 @@ bool ring_size_is_legal(uint32_t size, bool packed)
 	return packed || !(size & (size - 1));
 }
 
-/* [spec: split.layout.align] */
+/* [spec: split.layout.align] [spec: packed.layout.align] */
 static bool conf_is_sound(const struct ring_conf *c, bool packed)
 {
 	if (!ring_size_is_legal(c->size, packed))

@@ -107,7 +107,8 @@ static always_inline int ring_take_one(struct ring *r, struct burst *b,
  * Reads every shared field once. Never blocks, allocates or logs. A burst that
  * meets a broken rule hands out what came before it; the next one reports.
  *
- * Return: chains taken, 0 none available, RING_EBADMSG the ring is broken and
+ * Return: chains taken, 0 none available (a kick for nothing does no harm
+ * [spec: split.avail-notify.spurious]), RING_EBADMSG the ring is broken and
  * r->fault says why
  * Spec: virtio 1.3, 2.7.6 The Virtqueue Available Ring; 2.8.1 Driver and Device
  * Ring Wrap Counters [spec: packed.desc.avail-observed]

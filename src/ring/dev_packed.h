@@ -56,6 +56,8 @@ static always_inline int packed_head(struct ring *r, uint16_t *id,
 	return 1;
 }
 
+/* On to the next descriptor in the order of the ring
+ * [spec: packed.order.start-in-ring-order]. */
 static always_inline void packed_advance(struct ring *r, uint16_t ndesc)
 {
 	uint32_t next = r->next + ndesc;
@@ -78,6 +80,9 @@ static always_inline void packed_retreat(struct ring *r, uint16_t ndesc)
 	r->next = next - ndesc;
 }
 
+/* WRITE says that something was written [spec: packed.used.write-flag]; used
+ * descriptors stand in the order of the gives
+ * [spec: packed.order.used-as-completed]. */
 static always_inline void packed_give(struct ring *r, const struct chain *c,
                                       uint32_t written)
 {
@@ -88,7 +93,8 @@ static always_inline void packed_give(struct ring *r, const struct chain *c,
 	uint32_t used = r->used + c->ndesc;
 
 	/* The first one of a publish hides those behind it: the driver looks
-	 * at one slot at a time [spec: packed.next.one-used]. */
+	 * at one slot at a time [spec: packed.next.one-used]
+	 * [spec: packed.multi-buffer]. */
 	if (!r->first) {
 		r->first = slot;
 		r->first_rest = rest;

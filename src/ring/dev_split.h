@@ -18,7 +18,8 @@ static always_inline uint32_t split_held(const struct ring *r)
 	return (uint16_t)(r->next - r->used);
 }
 
-/* One descriptor of the ring or of a table, read once. */
+/* One descriptor of the ring or of a table, read once; nothing of ours writes
+ * there [spec: split.desc.table-untouched]. */
 static always_inline struct desc split_desc_read(const void *table, uint32_t i)
 {
 	const struct split_desc *g = (const struct split_desc *)table + i;
@@ -98,7 +99,9 @@ static always_inline uint16_t split_publish(struct ring *r)
 	return n;
 }
 
-/* After publish and the full fence: has the driver asked to be interrupted? */
+/* After publish and the full fence: has the driver asked to be interrupted?
+ * [spec: split.used-notify.event-sends]
+ * [spec: split.used-notify.flags-zero-sends] */
 static always_inline bool split_call_asked(const struct ring *r,
                                           uint32_t added)
 {
@@ -119,7 +122,8 @@ static always_inline void split_kick_ask(struct ring *r)
 }
 
 /* Ask it not to. With EVENT_IDX the stale event does that
- * [spec: split.avail-notify.device-flags-zero]. */
+ * [spec: split.avail-notify.device-flags-zero]
+ * [spec: split.avail-notify.device-flags]. */
 static always_inline void split_kick_refuse(struct ring *r)
 {
 	if (!r->event_idx)

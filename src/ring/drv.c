@@ -52,6 +52,8 @@ int drv_start(struct drv *d, const struct drv_conf *c)
 		.table = c->table,
 		.table_gpa = c->table_gpa,
 		.free_table = c->free_table,
+		/* [spec: split.indirect.negotiated]
+		 * [spec: packed.indirect.negotiated] */
 		.ntables = tables ? c->ntables : 0,
 		.table_descs = c->table_descs,
 		.nfree = c->size,
@@ -75,6 +77,7 @@ int drv_start(struct drv *d, const struct drv_conf *c)
 
 /* --- adding ------------------------------------------------------------- */
 
+/* [spec: split.framing.readable-first] [spec: packed.list.readable-first] */
 static always_inline struct desc piece_desc(const struct drv_buf *b, unsigned i)
 {
 	return (struct desc){ b->piece[i].gpa, b->piece[i].len,
@@ -106,7 +109,8 @@ static always_inline void fill_table(struct drv *d, const struct drv_buf *b,
 	}
 }
 
-/* A table for the buffer, or none: then it goes direct, counted. */
+/* A table for the buffer, or none: then it goes direct, counted. No table is
+ * longer than a queue [spec: packed.indirect.device-limit]. */
 static always_inline bool take_table(struct drv *d, unsigned n, uint16_t *table)
 {
 	if (n < 2 || !d->ntables)
@@ -153,20 +157,24 @@ static always_inline int add(struct drv *d, const struct drv_buf *b,
 
 	if (unlikely(d->fault))
 		return DRV_EBADMSG;
-	if (unlikely(
-		    !n ||
-		    n > d->size)) /* [spec: split.indirect.within-queue-size] */
+	/* [spec: split.indirect.within-queue-size]
+	 * [spec: packed.list.within-queue-size]
+	 * [spec: packed.list.device-limit] */
+	if (unlikely(!n || n > d->size))
 		return DRV_EINVAL;
 	indirect = d->nfree && take_table(d, n, &table);
 	if (indirect)
 		ndesc = 1;
+	/* Room for all of it, or nothing is begun
+	 * [spec: packed.list.space-first] [spec: packed.list.no-waiting]. */
 	if (unlikely(ndesc > d->nfree)) {
 		count_add(&d->count.full, 1);
 		return DRV_ENOSPC;
 	}
 	id = d->free_id[d->free_at];
 	if (indirect) {
-		/* INDIRECT alone [spec: split.indirect.no-next] */
+		/* INDIRECT alone [spec: split.indirect.no-next]
+		 * [spec: packed.indirect.no-chain] */
 		struct desc w = { d->table_gpa +
 			                  (uint64_t)table * d->table_descs * 16,
 			          n * 16, DESC_INDIRECT, 0 };
@@ -217,7 +225,8 @@ bool drv_kick_wanted(struct drv *d)
 		return false;
 	d->added = 0;
 	/* [C] publish before, the device's wish behind; pairs with its [D]
-	 * [spec: split.avail-notify.barrier] */
+	 * [spec: split.avail-notify.barrier]
+	 * [spec: packed.avail-notify.barrier] */
 	if (d->platform)
 		fence_platform();
 	else
@@ -282,7 +291,8 @@ static always_inline int reap_id(struct drv *d, struct drv_done *done,
 
 /*
  * With IN_ORDER one element may stand for all buffers up to its own: the ones
- * before it were used completely [spec: split.in-order.batch].
+ * before it were used completely [spec: split.in-order.batch]
+ * [spec: packed.in-order.batch].
  */
 static always_inline int reap_batch(struct drv *d, struct drv_done *done,
                                     const unsigned packed)

@@ -47,7 +47,9 @@ struct drv_buf {
 /* What came back. */
 struct drv_done {
 	uint64_t token;
-	uint32_t written; /* bytes, from the start of the writable part */
+	/* Bytes from the start of the writable part; for what lies behind
+	 * nobody vouches [spec: split.used.nothing-beyond-len]. */
+	uint32_t written;
 };
 
 /* What we remember of an id; one each descriptor of the queue. */
@@ -125,7 +127,9 @@ struct drv {
 struct drv_conf {
 	uint64_t features;
 	uint32_t size;
-	void *desc; /* zeroed by the caller, as the driver has to */
+	/* All three zeroed by the caller, as the driver has to
+	 * [spec: split.avail-notify.flags-init]. */
+	void *desc;
 	void *driver;
 	void *device;
 	struct drv_slot *slot; /* [size] */
@@ -139,7 +143,8 @@ struct drv_conf {
 };
 
 /**
- * drv_start() - a fresh queue: nothing outstanding, everything free
+ * drv_start() - a fresh queue: nothing outstanding, everything free; after a
+ * reset too [spec: queue.reset.full-setup]
  * Return: 0 or DRV_EINVAL.
  */
 int drv_start(struct drv *d, const struct drv_conf *c);
@@ -171,7 +176,8 @@ uint16_t drv_kick_data(const struct drv *d);
 
 /**
  * drv_reap() - take back what the device used, at most @max
- * Return: how many; 0 none; DRV_EBADMSG the device broke a rule.
+ * Return: how many; 0 none, an interrupt for nothing does no harm
+ * [spec: split.used-notify.spurious]; DRV_EBADMSG the device broke a rule.
  * Spec: virtio 1.3, 2.7.14 Receiving Used Buffers From The Device
  */
 int drv_reap(struct drv *d, struct drv_done *done, unsigned max);

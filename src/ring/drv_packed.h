@@ -10,7 +10,8 @@
 
 #include "ring/drv_split.h"
 
-/* Entries of a packed table follow each other; only WRITE means anything. */
+/* Entries of a packed table follow each other; only WRITE means anything
+ * [spec: packed.indirect.only-write-flag]. */
 static always_inline void packed_table_write(void *table, unsigned i,
                                              unsigned n, const struct desc *d)
 {
@@ -23,7 +24,8 @@ static always_inline void packed_table_write(void *table, unsigned i,
 
 /*
  * Slot @i of @n of the list @id. The first one of a publish is withheld: while
- * it is not available the device sees none behind it.
+ * it is not available the device sees none behind it
+ * [spec: packed.list.head-last].
  */
 static always_inline void packed_desc_write(struct drv *d, uint16_t id,
                                             unsigned i, unsigned n,
@@ -81,8 +83,9 @@ static always_inline uint16_t packed_drv_publish(struct drv *d)
 		return 0;
 	if (unlikely(d->platform)) /* [spec: queue.order-platform.barriers] */
 		fence_platform();
-	/* [F] everything else comes before
-	 * [spec: packed.desc.flags-barrier] */
+	/* [F] everything else comes before, nothing is changed behind
+	 * [spec: packed.desc.flags-barrier]
+	 * [spec: packed.desc.no-change-after-avail] */
 	st64_rel(&d->first->rest, d->first_rest);
 	d->first = NULL;
 	d->published = 0;
@@ -102,6 +105,7 @@ static always_inline bool packed_kick_asked(const struct drv *d,
 	return event_packed_passed(ld32(&d->device_event->both), at);
 }
 
+/* [spec: packed.notify-data.position] */
 static always_inline uint16_t packed_kick_position(const struct drv *d)
 {
 	uint16_t now = d->first ? d->first - d->pdesc : d->next;
@@ -110,6 +114,9 @@ static always_inline uint16_t packed_kick_position(const struct drv *d)
 	return now | (wrap ? PACKED_WRAP : 0);
 }
 
+/* Slots are free again only after their USED mark was seen here
+ * [spec: packed.desc.used-observed]; NEXT means nothing in it
+ * [spec: packed.next.reserved-in-used]. */
 static always_inline int packed_used_next(struct drv *d, uint16_t *id,
                                           uint32_t *len)
 {

@@ -78,7 +78,9 @@ static always_inline uint16_t split_drv_publish(struct drv *d)
 	return n;
 }
 
-/* After publish and the full fence: has the device asked to be kicked? */
+/* After publish and the full fence: has the device asked to be kicked?
+ * [spec: split.avail-notify.event-sends]
+ * [spec: split.avail-notify.flags-zero-sends] */
 static always_inline bool split_kick_asked(const struct drv *d,
                                            uint32_t added)
 {
@@ -144,7 +146,8 @@ static always_inline void split_call_ask(struct drv *d, unsigned after)
 }
 
 /* Ask for none. With EVENT_IDX the stale event does that
- * [spec: split.used-notify.driver-flags-zero]. */
+ * [spec: split.used-notify.driver-flags-zero]
+ * [spec: split.used-notify.driver-flags]. */
 static always_inline void split_call_refuse(struct drv *d)
 {
 	if (!d->event_idx)

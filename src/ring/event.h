@@ -42,7 +42,7 @@ struct event_packed {
  * have passed the event or not; it is told.
  *
  * A value of flags that the specification reserves counts as ENABLE: one
- * notification too many harms nobody.
+ * notification too many harms nobody [spec: packed.event.flags].
  */
 static always_inline bool event_packed_passed(uint32_t both,
                                               struct event_packed at)

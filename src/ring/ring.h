@@ -56,8 +56,9 @@
 
 /*
  * A chain that was taken. Segments lie in the burst's segs[]: first the ones
- * the device may read, then the ones it may write. It borrows the driver's
- * memory until ring_give().
+ * the device may read, then the ones it may write
+ * [spec: split.desc.readable-untouched] [spec: packed.desc.readable-untouched].
+ * It borrows the driver's memory until ring_give().
  */
 struct chain {
 	uint32_t first;    /* index of its first segment in burst->seg */
@@ -167,6 +168,9 @@ struct ring_conf {
  * index; packed, next available slot and wrap counter in the low half, next
  * used slot and wrap counter in the high half.
  *
+ * A queue that was reset starts again here, with nothing of what it was
+ * [spec: queue.reset.default-state] [spec: queue.reset.new-setup].
+ *
  * Return: 0, or RING_EINVAL: size not legal for the layout, area missing or
  *         misaligned, a position that makes no sense for the layout.
  * Spec: virtio 1.3, 2.7 Split Virtqueues [spec: split.size]
@@ -182,7 +186,8 @@ uint32_t ring_position(const struct ring *r);
 /* A position of a fresh ring: 0 split, wrap counters set packed. */
 uint32_t ring_position_initial(bool packed);
 
-/* Is @size one that a queue of this layout may have? [spec: split.size] */
+/* Is @size one that a queue of this layout may have? [spec: split.size]
+ * [spec: packed.size] */
 bool ring_size_is_legal(uint32_t size, bool packed);
 
 /* Install another memory snapshot; between bursts, owner only. */

@@ -69,7 +69,8 @@ static always_inline int walk_read(struct walk *w, uint32_t i, struct desc *d,
 	return 0;
 }
 
-/* Add one buffer, in as many pieces as regions make of it. */
+/* Add one buffer, in as many pieces as regions make of it; where a message is
+ * divided means nothing here [spec: split.framing.no-assumption]. */
 static int walk_add(struct walk *w, const struct desc *d)
 {
 	struct chain *c = w->c;
@@ -114,6 +115,8 @@ static always_inline int walk_enter(struct walk *w, const struct desc *d,
 {
 	size_t n = d->len;
 
+	/* WRITE on @d means nothing [spec: split.indirect.write-flag-ignored]
+	 * [spec: packed.indirect.flags-ignored]. */
 	if (!w->r->indirect) /* [spec: split.indirect.negotiated] */
 		return ring_break(w->r, RING_TABLE_REFUSED);
 	if (w->indirect) /* [spec: split.indirect.no-nesting] */
@@ -136,8 +139,9 @@ static always_inline int walk_enter(struct walk *w, const struct desc *d,
 
 /*
  * The index behind @i: 1 and @i moved, 0 at the chain's end, or negative.
- * In a packed table every entry counts and NEXT means nothing; in a packed ring
- * the list goes on in the next slot.
+ * In a packed table every entry counts and NEXT means nothing
+ * [spec: packed.indirect.flags-ignored]; in a packed ring the list goes on in
+ * the next slot [spec: packed.list.same-order].
  */
 static always_inline int walk_next(struct walk *w, uint32_t *i,
                                    const struct desc *d, const unsigned v)

@@ -118,6 +118,8 @@ int vring_try_start(struct vhost_backend *b, struct vring *v)
 	return 0;
 }
 
+/* Nothing is taken from it or signalled for it from here on
+ * [spec: queue.reset.no-execution]. */
 void vring_stop(struct vhost_backend *b, struct vring *v)
 {
 	struct vd_queue *q = &v->q;
