@@ -190,6 +190,7 @@ static always_inline int add(struct drv *d, const struct drv_buf *b,
 	}
 	d->slot[id].token = b->token;
 	d->slot[id].write_len = write_len(b);
+	d->slot[id].serial = ++d->serial;
 	d->slot[id].ndesc = ndesc;
 	d->slot[id].table = indirect ? table + 1 : 0;
 	ids_take(d, packed ? packed_ids(ndesc) : split_ids(ndesc));
@@ -212,6 +213,7 @@ int drv_add(struct drv *d, const struct drv_buf *b)
 
 void drv_publish(struct drv *d)
 {
+	d->shown = d->serial;
 	d->added = event_add(d->added, d->packed ? packed_drv_publish(d)
 	                                         : split_drv_publish(d));
 }
@@ -266,6 +268,13 @@ static always_inline void release(struct drv *d, uint16_t id,
 	}
 }
 
+/* Does the device have it, as far as we told? */
+static always_inline bool is_issued(const struct drv *d,
+                                    const struct drv_slot *s)
+{
+	return s->ndesc && (int32_t)(d->shown - s->serial) >= 0;
+}
+
 static always_inline int reap_id(struct drv *d, struct drv_done *done,
                                  uint16_t id, uint32_t len,
                                  const unsigned packed)
@@ -273,7 +282,7 @@ static always_inline int reap_id(struct drv *d, struct drv_done *done,
 	const struct drv_slot *s = &d->slot[id];
 	uint16_t n = s->ndesc;
 
-	if (unlikely(!n))
+	if (unlikely(!is_issued(d, s)))
 		return drv_break(d, USED_NOT_OUTSTANDING);
 	if (unlikely(len > s->write_len))
 		return drv_break(d, USED_TOO_LONG);
@@ -325,7 +334,7 @@ static always_inline int reap_one(struct drv *d, struct drv_done *done,
 		return err;
 	if (!d->in_order)
 		return reap_id(d, done, id, len, packed);
-	if (unlikely(!d->slot[id].ndesc))
+	if (unlikely(!is_issued(d, &d->slot[id])))
 		return drv_break(d, USED_NOT_OUTSTANDING);
 	d->in_batch = true;
 	d->batch_id = id;

@@ -56,6 +56,7 @@ struct drv_done {
 struct drv_slot {
 	uint64_t token;
 	uint32_t write_len; /* bytes we offered for writing */
+	uint32_t serial;    /* of the buffer, counted from the start on */
 	uint16_t ndesc;     /* slots of the ring; 0: not outstanding */
 	uint16_t next;      /* split: the descriptor behind this one */
 	uint16_t table;     /* its indirect table + 1; 0: none */
@@ -110,6 +111,8 @@ struct drv {
 	uint16_t tables_free;
 	uint32_t nfree;       /* descriptors free */
 	uint32_t outstanding; /* buffers at the device */
+	uint32_t serial;      /* of the buffer added last */
+	uint32_t shown;       /* of the one published last */
 	uint32_t free_at;     /* first entry of the FIFO in use */
 	uint32_t ids_free;
 	uint16_t oldest; /* IN_ORDER: id of the oldest outstanding buffer */
