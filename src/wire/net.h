@@ -109,8 +109,22 @@ struct virtio_net_ctrl_hdr {
 #define VIRTIO_NET_CTRL_NOTF_COAL_VQ_SET   2u
 #define VIRTIO_NET_CTRL_NOTF_COAL_VQ_GET   3u
 
+/* 5.1.6.5.10 Notifications Coalescing. */
+struct virtio_net_ctrl_coal {
+	le32 max_packets;
+	le32 max_usecs;
+};
+
+struct virtio_net_ctrl_coal_vq {
+	le16 vq_index;
+	le16 reserved;
+	struct virtio_net_ctrl_coal coal;
+};
+
 _Static_assert(sizeof(struct virtio_net_hdr) == 12, "5.1.6");
 _Static_assert(sizeof(struct virtio_net_config) == 24, "5.1.4");
 _Static_assert(sizeof(struct virtio_net_ctrl_hdr) == 2, "5.1.6.5");
+_Static_assert(sizeof(struct virtio_net_ctrl_coal) == 8, "5.1.6.5.10");
+_Static_assert(sizeof(struct virtio_net_ctrl_coal_vq) == 12, "5.1.6.5.10");
 
 #endif
