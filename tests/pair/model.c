@@ -20,12 +20,14 @@ void model_open(struct model *m, const struct row *w)
 	m->row = w;
 	m->avail.wish = m->used.wish = wish;
 	m->order = calloc(w->buffers, sizeof(*m->order));
-	CHECK(w, m->order);
+	m->place = calloc(w->buffers, sizeof(*m->place));
+	CHECK(w, m->order && m->place);
 }
 
 void model_close(struct model *m)
 {
 	free(m->order);
+	free(m->place);
 }
 
 bool model_due(const struct model *m, struct stream *s)

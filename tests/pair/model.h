@@ -29,6 +29,7 @@ struct model {
 	uint64_t taken, reaped; /* slots that the other end went over */
 	/* Numbers given, in order; those up to nshown are visible. */
 	uint64_t *order;
+	uint32_t *place; /* chunk of each number */
 	uint64_t ngiven, nshown, nreaped, nadded;
 	uint8_t bits[LOG_BYTES]; /* the dirty log as it has to be */
 };

@@ -62,7 +62,7 @@ static void add(struct one *o, uint32_t n)
 		if (!rec)
 			return;
 		o->m.avail.filled += rec->slots;
-		o->m.nadded++;
+		o->m.place[o->m.nadded++] = rec - o->f.rec;
 	}
 }
 
@@ -134,13 +134,10 @@ static void driver_turn(struct one *o)
 /* Buffer @k was given at used slot m->used.filled: what does that dirty? */
 static void dirty_give(struct one *o, uint64_t k, uint64_t slot)
 {
-	uint32_t i = slot % o->m.row->size, left, at;
-	const struct record *rec = o->f.rec;
+	uint32_t i = slot % o->m.row->size, left;
+	uint32_t at = o->m.place[k] * o->arena.chunk;
 	struct shape s;
 
-	while (!rec->busy || rec->k != k)
-		rec++;
-	at = (rec - o->f.rec) * o->arena.chunk;
 	if (!o->packed)
 		model_dirty(&o->m, GPA_USED + 4 + 8 * i, 8);
 	else if (slot != o->m.used.shown) /* else publish writes it */
@@ -342,11 +339,65 @@ static uint64_t run_all_features(uint64_t slow)
 	return total;
 }
 
+/* Large queues, and buffers of many kilobytes. */
+static const struct row large[] = {
+	{ .size = 4096, .layout = LAYOUT_SEVERAL, .buffers = 16000 },
+	{ .size = 32768, .layout = LAYOUT_ONE, .buffers = 100000 },
+	{ .size = 5000,
+	  .layout = LAYOUT_ONE,
+	  .buffers = 20000,
+	  .features = VIRTIO_F_RING_PACKED },
+	{ .size = 32767,
+	  .layout = LAYOUT_SEVERAL,
+	  .buffers = 100000,
+	  .features = VIRTIO_F_RING_PACKED },
+	{ .size = 32768,
+	  .layout = LAYOUT_ONE,
+	  .buffers = 100000,
+	  .features = VIRTIO_F_RING_PACKED },
+	{ .size = 256,
+	  .layout = LAYOUT_SEVERAL,
+	  .buffers = 400,
+	  .chunk = 70000 },
+	{ .size = 255,
+	  .layout = LAYOUT_CROSSING,
+	  .buffers = 400,
+	  .chunk = 70000,
+	  .features = VIRTIO_F_RING_PACKED },
+};
+
+static uint64_t run_large(uint64_t slow)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < 4 * array_len(large); i++) {
+		struct row w = large[i / 4];
+
+		w.seed = UINT64_C(78) << 32 | i;
+		if (i % 4 == 1 || i % 4 == 2) {
+			w.features |= VIRTIO_F_INDIRECT_DESC;
+			w.tables = i % 4;
+		}
+		if (i % 4 >= 2)
+			w.features |= VIRTIO_F_EVENT_IDX;
+		if (i % 4 == 3)
+			w.features |= VIRTIO_F_IN_ORDER;
+		w.tracked = i % 2;
+		w.buffers = w.buffers / slow + 10;
+		row_name(&w);
+		run(&w);
+		pair_ok(&w);
+		total += w.buffers;
+	}
+	return total;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t slow = pair_slow(argc, argv), total = 0;
 
 	total += run_all_features(slow);
+	total += run_large(slow);
 	pair_plan(total);
 	return 0;
 }
