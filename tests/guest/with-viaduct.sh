@@ -87,7 +87,8 @@ if ! kill -0 "$pid" 2>/dev/null; then
 fi
 "$tool" status --json --control "$CTL" >"$work/status" ||
 	wrong "viaduct status failed"
-"$here/status.py" "$work/status" || rc=3
+# shellcheck disable=SC2086 # words
+"$here/status.py" "$work/status" ${FEATURES:-} || rc=3
 for _ in $(seq 40); do
 	[ "$(fds)" != "$fds_before" ] || break
 	sleep 0.05
