@@ -5,7 +5,8 @@
  *
  *   ld8 ld16 ld32 ld64       one relaxed load, host byte order out
  *   ld_bytes                 a block into a private copy, never looked at again
- *   st16 st32 st64           one relaxed store
+ *   st8 st16 st32 st64       one relaxed store
+ *   ld16h st16h ld64h st64h  the same for words in the host's byte order
  *   ld16_acq ld32_acq ..     acquire: later accesses stay behind it
  *   st16_rel st32_rel ..     release: earlier accesses stay before it
  *   ld_ptr st_ptr            acquire and release of a pointer
@@ -13,6 +14,8 @@
  *                            expensive one (pairs C and D of docs/rings.md)
  *   fence_platform           a full barrier that devices beyond the coherent
  *                            CPUs see too (VIRTIO_F_ORDER_PLATFORM)
+ *   fence_program            the compiler keeps the order: enough for whoever
+ *                            reads the memory after this process was killed
  *   cpu_relax                I am spinning
  *
  * Counters have one writer and any reader: count_add() and count_get().
@@ -47,6 +50,31 @@ static always_inline void ld_bytes(void *to, const void *from, size_t n)
 {
 	__builtin_memcpy(to, from, n);
 	__asm__ volatile("" ::: "memory");
+}
+
+static always_inline uint16_t ld16h(const uint16_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static always_inline uint64_t ld64h(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static always_inline void st8(uint8_t *p, uint8_t x)
+{
+	__atomic_store_n(p, x, __ATOMIC_RELAXED);
+}
+
+static always_inline void st16h(uint16_t *p, uint16_t x)
+{
+	__atomic_store_n(p, x, __ATOMIC_RELAXED);
+}
+
+static always_inline void st64h(uint64_t *p, uint64_t x)
+{
+	__atomic_store_n(p, x, __ATOMIC_RELAXED);
 }
 
 static always_inline void st16(le16 *p, uint16_t x)
@@ -135,6 +163,11 @@ static always_inline void fence_store_load(void)
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
+}
+
+static always_inline void fence_program(void)
+{
+	__asm__ volatile("" ::: "memory");
 }
 
 static always_inline void cpu_relax(void)

@@ -178,6 +178,8 @@ void ring_track_give(struct ring *r, const struct burst *b,
 {
 	uint32_t i = c->first + c->nread;
 
+	if (r->inflight)
+		inflight_give(r, c);
 	if (!r->log)
 		return;
 	for (; written; i++) {

@@ -12,6 +12,7 @@
 #define VIADUCT_RING_DEV_H
 
 #include "ring/dev_packed.h"
+#include "ring/inflight.h"
 
 /* A chain of several descriptors or in a table; stamped in dev.c. The chain's
  * id and ndesc are set, @d is its first descriptor; segments go to
@@ -20,6 +21,15 @@ int ring_walk_split(struct ring *r, struct burst *b, struct chain *c,
                     const struct desc *d, unsigned max_segs);
 int ring_walk_packed(struct ring *r, struct burst *b, struct chain *c,
                      const struct desc *d, unsigned max_segs);
+
+/* Tracked variants, dev.c: mark in the dirty log what a give, a publish and a
+ * change of mind about kicks write; always behind the write, for the log is
+ * read and cleared at any time. */
+void ring_track_give(struct ring *r, const struct burst *b,
+                     const struct chain *c, uint32_t written);
+void ring_track_element(struct ring *r, uint16_t at);
+void ring_track_publish(struct ring *r, const struct packed_desc *first);
+void ring_track_event(struct ring *r);
 
 /* Where in the histogram a burst of @n chains counts. */
 static always_inline unsigned ring_histogram_slot(unsigned n)
@@ -78,6 +88,7 @@ static always_inline int ring_take_one(struct ring *r, struct burst *b,
 	} else {
 		unsigned max = b->max_segs - spare;
 
+		c->again = false;
 		err = v & V_PACKED ? ring_walk_packed(r, b, c, &d, max)
 		                   : ring_walk_split(r, b, c, &d, max);
 		if (err == RING_ENOSPC && b->n)
@@ -87,12 +98,33 @@ static always_inline int ring_take_one(struct ring *r, struct burst *b,
 			               ? ring_break(r, RING_TOO_SCATTERED)
 			               : err;
 	}
+	if (v & V_TRACKED && r->inflight) {
+		err = inflight_take(r, c);
+		if (err)
+			return err;
+	}
 	if (v & V_PACKED)
 		packed_advance(r, c->ndesc);
 	else
 		split_advance(r, c->ndesc);
 	b->n++;
 	return 1;
+}
+
+/** ring_publish() - everything given becomes visible with one release store */
+static always_inline void ring_publish(struct ring *r, const unsigned v)
+{
+	const struct packed_desc *first = r->first;
+	uint16_t n;
+
+	if (v & V_TRACKED && r->inflight)
+		inflight_before_publish(r);
+	n = v & V_PACKED ? packed_publish(r) : split_publish(r);
+	if (v & V_TRACKED && r->inflight && n)
+		inflight_after_publish(r);
+	r->added = event_add(r->added, n);
+	if (v & V_TRACKED && n)
+		ring_track_publish(r, first);
 }
 
 /**
@@ -124,6 +156,11 @@ static always_inline int ring_take(struct ring *r, struct burst *b,
 		return RING_EBADMSG;
 	max = min_of(max, b->max_chains - from);
 	max = min_of(max, b->max_segs - b->nseg);
+	if (v & V_TRACKED && inflight_left(r))
+		return inflight_take_again(r, b, max);
+	/* The record of a packed ring cannot hold both at once. */
+	if (v & V_TRACKED && v & V_PACKED && r->inflight)
+		ring_publish(r, v);
 	err = v & V_PACKED ? packed_pending(r, max) : split_pending(r, max);
 	if (unlikely(err < 0))
 		return err;
@@ -154,7 +191,9 @@ static always_inline void ring_untake(struct ring *r, struct burst *b,
 	while (n--) {
 		struct chain *c = &b->chain[--b->n];
 
-		if (v & V_PACKED)
+		if (v & V_TRACKED && r->inflight && inflight_untake(r, c))
+			; /* not from the ring, so not back to it */
+		else if (v & V_PACKED)
 			packed_retreat(r, c->ndesc);
 		else
 			split_retreat(r, c->ndesc);
@@ -163,15 +202,6 @@ static always_inline void ring_untake(struct ring *r, struct burst *b,
 		count_add(&r->count.bytes_read, -(uint64_t)c->read_len);
 	}
 }
-
-/* Tracked variants, dev.c: mark in the dirty log what a give, a publish and a
- * change of mind about kicks write; always behind the write, for the log is
- * read and cleared at any time. */
-void ring_track_give(struct ring *r, const struct burst *b,
-                     const struct chain *c, uint32_t written);
-void ring_track_element(struct ring *r, uint16_t at);
-void ring_track_publish(struct ring *r, const struct packed_desc *first);
-void ring_track_event(struct ring *r);
 
 /**
  * ring_give() - return a chain to the driver, invisible until ring_publish()
@@ -195,18 +225,6 @@ static always_inline void ring_give(struct ring *r, const struct burst *b,
 		split_give(r, c, written);
 	if (v & V_TRACKED)
 		ring_track_element(r, at);
-}
-
-/** ring_publish() - everything given becomes visible with one release store */
-static always_inline void ring_publish(struct ring *r, const unsigned v)
-{
-	const struct packed_desc *first = r->first;
-	uint16_t n;
-
-	n = v & V_PACKED ? packed_publish(r) : split_publish(r);
-	r->added = event_add(r->added, n);
-	if (v & V_TRACKED && n)
-		ring_track_publish(r, first);
 }
 
 /**

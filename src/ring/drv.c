@@ -322,8 +322,8 @@ static always_inline int reap_batch(struct drv *d, struct drv_done *done,
 static always_inline int reap_one(struct drv *d, struct drv_done *done,
                                   const unsigned packed)
 {
-	uint16_t id;
-	uint32_t len;
+	uint16_t id = 0;
+	uint32_t len = 0;
 	int err;
 
 	if (d->in_batch)

@@ -48,6 +48,8 @@
 	  "list not wholly available, or longer than the ring's free part")    \
 	X(RING_TWICE, "twice", "2.7.13 Supplying Buffers to The Device",       \
 	  "buffer made available while the device still holds it")             \
+	X(RING_BAD_RECORD, "bad-record", "vhost-user, Inflight I/O Tracking",  \
+	  "in-flight record damaged while in use")                             \
 	X(USED_BAD_JUMP, "used-jump", "2.7.8 The Virtqueue Used Ring",         \
 	  "more returned than is outstanding")                                 \
 	X(USED_BAD_ID, "used-id", "2.7.8 The Virtqueue Used Ring",             \

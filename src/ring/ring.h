@@ -68,6 +68,10 @@ struct chain {
 	uint32_t write_len;
 	uint16_t id;    /* split: head's index; packed: buffer id */
 	uint16_t ndesc; /* ring slots it occupies; split: 1 */
+
+	/* Tracked variants with an in-flight record. */
+	uint16_t entry; /* packed: its head's entry in the record */
+	bool again;     /* a predecessor took it already */
 };
 
 /* What one turn of the owner's loop holds. Arrays are the caller's. */

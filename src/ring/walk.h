@@ -15,6 +15,7 @@
 #define VIADUCT_RING_WALK_H
 
 #include "ring/dev_packed.h"
+#include "ring/inflight.h"
 
 struct walk {
 	struct ring *r;
@@ -29,6 +30,10 @@ struct walk {
 	uint64_t gpa;
 	uint32_t count;
 	bool indirect;
+
+	/* Taking again from a packed ring: the record stands for the ring. */
+	const struct inflight *record;
+	uint32_t behind; /* entry behind the one read last */
 };
 
 /* A descriptor of a table that lies across regions, or unaligned. */
@@ -58,6 +63,11 @@ static always_inline int walk_read(struct walk *w, uint32_t i, struct desc *d,
 	struct split_desc copy;
 	const void *base = w->base;
 
+	if (v & V_PACKED && unlikely(w->record)) {
+		if (inflight_read(w->record, i, d, &w->behind))
+			return 0;
+		return ring_break(w->r, RING_BAD_RECORD);
+	}
 	if (unlikely(!base)) {
 		if (!walk_read_bytes(w, i, &copy))
 			return ring_break(w->r, RING_TABLE_ADDRESS);
@@ -127,6 +137,7 @@ static always_inline int walk_enter(struct walk *w, const struct desc *d,
 	if (!d->len || d->len % sizeof(struct split_desc))
 		return ring_break(w->r, RING_TABLE_SIZE);
 	w->indirect = true;
+	w->record = NULL;
 	w->gpa = d->addr;
 	w->count = d->len / sizeof(struct split_desc);
 	w->base = mem_piece(w->r->mem, &w->r->hit, d->addr, &n);
@@ -153,6 +164,8 @@ static always_inline int walk_next(struct walk *w, uint32_t *i,
 	if (v & V_PACKED) {
 		if (++*i == w->count)
 			*i = 0;
+		if (w->record)
+			*i = w->behind;
 		w->c->ndesc++;
 		return 1;
 	}
@@ -169,7 +182,8 @@ static always_inline bool walk_is_open(const struct walk *w, uint32_t i,
 {
 	bool wrap = i < w->r->next ? !w->r->next_wrap : w->r->next_wrap;
 
-	return !w->indirect && !packed_is_available(d->flags, wrap);
+	return !w->indirect && !w->record &&
+	       !packed_is_available(d->flags, wrap);
 }
 
 /**
@@ -186,8 +200,15 @@ static always_inline int walk(struct walk *w, struct desc d, const unsigned v)
 	uint32_t left = w->r->size;
 	int err;
 
-	if (v & V_PACKED)
+	if (v & V_PACKED && w->c->again) {
+		i = w->c->entry;
+		w->record = w->r->inflight;
+		err = walk_read(w, i, &d, v);
+		if (err)
+			return err;
+	} else if (v & V_PACKED) {
 		left -= packed_held(w->r);
+	}
 	w->base = w->r->sdesc;
 	w->count = w->r->size;
 	for (;;) {
