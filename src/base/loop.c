@@ -25,6 +25,8 @@
 
 #define EVENTS_A_ROUND 64
 #define NS_A_MS        1000000u
+#define NS_A_S         1000000000u
+#define WAIT_NS_MOST   (3600 * (int64_t)NS_A_S)
 #define PEEK_NS        8000u /* between looks at descriptors while polling */
 
 struct post {
@@ -44,6 +46,7 @@ struct loop {
 	unsigned ntimers, heap_room;
 	struct epoll_event events[EVENTS_A_ROUND];
 	int nevents, event_next;
+	bool coarse; /* the system waits in milliseconds only */
 
 	/* Any thread. */
 	struct loop_watch wake;
@@ -302,20 +305,36 @@ uint64_t loop_now_ns(struct loop *l)
 	return l->now_ns;
 }
 
-/* How long may epoll wait? Rounded up, so that a timer is never early. */
-static int wait_ms(struct loop *l, int most_ms)
+/* How long may epoll wait? -1: for ever. */
+static int64_t wait_ns(struct loop *l, int most_ms)
 {
-	uint64_t ns, ms;
+	int64_t most = most_ms < 0 ? WAIT_NS_MOST : most_ms * (int64_t)NS_A_MS;
+	uint64_t ns;
 
 	if (!l->ntimers)
-		return most_ms;
+		return most_ms < 0 ? -1 : most;
 	if (l->heap[0]->at_ns <= l->now_ns)
 		return 0;
 	ns = l->heap[0]->at_ns - l->now_ns;
-	ms = (ns + NS_A_MS - 1) / NS_A_MS;
-	if (most_ms >= 0 && ms > (uint64_t)most_ms)
-		return most_ms;
-	return ms > 3600000u ? 3600000 : (int)ms;
+	return ns > (uint64_t)most ? most : (int64_t)ns;
+}
+
+/* To the nanosecond where the system can; where it cannot, rounded up, so that
+ * a timer is never early. */
+static int wait_events(struct loop *l, int64_t ns)
+{
+	struct timespec ts = { ns / NS_A_S, ns % NS_A_S };
+	int n;
+
+	if (!l->coarse) {
+		n = epoll_pwait2(l->epoll_fd, l->events, EVENTS_A_ROUND,
+		                 ns < 0 ? NULL : &ts, NULL);
+		if (n >= 0 || (errno != ENOSYS && errno != EPERM))
+			return n;
+		l->coarse = true;
+	}
+	return epoll_wait(l->epoll_fd, l->events, EVENTS_A_ROUND,
+	                  ns < 0 ? -1 : (int)((ns + NS_A_MS - 1) / NS_A_MS));
 }
 
 int loop_turn(struct loop *l, int timeout_ms)
@@ -327,8 +346,7 @@ int loop_turn(struct loop *l, int timeout_ms)
 	again = run_pollers(l);
 	if (again && l->now_ns - l->peeked_ns < PEEK_NS)
 		goto timers;
-	n = epoll_wait(l->epoll_fd, l->events, EVENTS_A_ROUND,
-	               again ? 0 : wait_ms(l, timeout_ms));
+	n = wait_events(l, again ? 0 : wait_ns(l, timeout_ms));
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	l->now_ns = l->peeked_ns = clock_ns();
