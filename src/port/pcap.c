@@ -210,7 +210,8 @@ static int capture_open(struct pcap_port *p, const char *path)
 		close(fd);
 		return err;
 	}
-	return pcap_write_header(p->file, p->snaplen);
+	err = pcap_write_header(p->file, p->snaplen);
+	return err || fflush(p->file) ? -EIO : 0;
 }
 
 static void pcap_close(struct port *port)
