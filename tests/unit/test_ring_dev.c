@@ -168,6 +168,225 @@ static void test_areas_move_with_given(void **state)
 	rig_close(g);
 }
 
+/* Gather the chain that starts at descriptor 0, whose table is at TABLE. */
+#define TABLE (RIG_GPA + 0x4000)
+static const struct chain *take_zero(struct rig *g)
+{
+	if (!g->ring.packed)
+		rig_avail(g, 0);
+	assert_int_equal(rig_take(g, 4), 1);
+	return &g->chain[0];
+}
+
+/* WRITE on the descriptor that points to a table means nothing; a packed
+ * table's entries have no other flag and no id, whatever stands there
+ * [spec: split.indirect.write-flag-ignored]
+ * [spec: packed.indirect.flags-ignored]. */
+static void test_table_flags(void **state)
+{
+	struct rig *g = &rig;
+	const struct chain *c;
+
+	(void)state;
+	for (unsigned l = 0; l < array_len(layouts); l++) {
+		bool packed = layouts[l];
+		uint16_t f = packed ? DESC_INDIRECT | 0x80 : DESC_NEXT;
+
+		rig_open(g, 4, layouts[l] | VIRTIO_F_INDIRECT_DESC);
+		rig_desc(g, 0,
+		         (struct desc){ TABLE, 32,
+		                        DESC_INDIRECT | DESC_WRITE |
+		                                (packed ? FRESH : 0),
+		                        3 });
+		rig_entry(g, TABLE, 0, (struct desc){ RIG_GPA, 5, f, 1 });
+		rig_entry(g, TABLE, 1,
+		          (struct desc){ RIG_GPA + 5, 6,
+		                         DESC_WRITE | (packed ? f : 0), 77 });
+		c = take_zero(g);
+		assert_int_equal(c->nread, 1);
+		assert_int_equal(c->nwrite, 1);
+		assert_int_equal(c->read_len, 5);
+		assert_int_equal(c->write_len, 6);
+		assert_int_equal(c->ndesc, 1);
+		assert_int_equal(c->id, packed ? 3 : 0);
+		assert_int_equal(count_get(&g->ring.count.indirect), 1);
+		rig_close(g);
+	}
+}
+
+/* Split: direct descriptors, then a table, across regions or at an odd address
+ * [spec: split.indirect.after-direct]. */
+static void test_table_after_direct(void **state)
+{
+	static const uint64_t places[] = { TABLE, TABLE + 1, TABLE + 4 };
+	struct rig *g = &rig;
+	const struct chain *c;
+
+	(void)state;
+	for (unsigned i = 0; i < array_len(places); i++) {
+		rig_open(g, 4, VIRTIO_F_INDIRECT_DESC);
+		rig_desc(g, 0, (struct desc){ RIG_GPA, 9, DESC_NEXT, 2 });
+		rig_desc(g, 2,
+		         (struct desc){ places[i], 32, DESC_INDIRECT, 1 });
+		rig_entry(g, TABLE, 0,
+		          (struct desc){ RIG_GPA, 5, DESC_NEXT, 1 });
+		rig_entry(g, TABLE, 1,
+		          (struct desc){ RIG_GPA + 9, 6, DESC_WRITE, 0 });
+		memmove(rig_ram(g, places[i]), rig_ram(g, TABLE), 32);
+		c = take_zero(g);
+		assert_int_equal(c->nread, 2);
+		assert_int_equal(c->nwrite, 1);
+		assert_int_equal(c->read_len, 14);
+		assert_int_equal(c->write_len, 6);
+		assert_ptr_equal(g->seg[0].base, rig_ram(g, RIG_GPA));
+		assert_ptr_equal(g->seg[2].base, rig_ram(g, RIG_GPA + 9));
+		rig_close(g);
+	}
+}
+
+/* Sizes and areas that make no queue; positions that make no sense
+ * [spec: split.size] [spec: packed.size] [spec: split.layout.align]
+ * [spec: packed.layout.align]. */
+static void test_start_refuses(void **state)
+{
+	struct rig *g = &rig;
+	struct ring r = { 0 };
+	struct ring_conf c;
+
+	(void)state;
+	for (unsigned l = 0; l < array_len(layouts); l++) {
+		bool packed = layouts[l];
+
+		rig_open(g, 4, layouts[l]);
+		for (uint32_t n = 0; n <= 40000; n++) {
+			bool power = n && !(n & (n - 1));
+
+			assert_int_equal(ring_size_is_legal(n, packed),
+			                 n && n <= 32768 && (packed || power));
+		}
+#define REFUSED(field, value)                                      \
+	do {                                                       \
+		c = g->conf;                                       \
+		c.field = value;                                   \
+		assert_int_equal(ring_start(&r, &c), RING_EINVAL); \
+	} while (0)
+		REFUSED(size, 0);
+		REFUSED(size, packed ? 32769 : 3);
+		REFUSED(desc, NULL);
+		REFUSED(driver, NULL);
+		REFUSED(device, NULL);
+		REFUSED(desc, g->desc + 8);
+		REFUSED(driver, g->driver + (packed ? 2 : 1));
+		REFUSED(device, g->device + 2);
+		if (packed) {
+			REFUSED(position, 0x80008004); /* slot 4 of 0..3 */
+			REFUSED(position, 0x80048000);
+			REFUSED(position, 0x80028001); /* next behind used */
+			REFUSED(position, 0x80010002); /* over a lap ahead */
+		} else {
+			REFUSED(position, 0x10000);
+			REFUSED(position, 5); /* 5 of 4 at the device */
+			REFUSED(position, 0xffff);
+		}
+#undef REFUSED
+		rig_close(g);
+	}
+}
+
+/* A ring that starts in the middle: it goes on there, in both laps, with chains
+ * that its predecessor took and did not return. */
+static void test_start_in_the_middle(void **state)
+{
+	struct rig *g = &rig;
+
+	(void)state;
+	rig_open(g, 4, VIRTIO_F_RING_PACKED);
+	g->conf.position = 0x80030001; /* used: slot 3; next: 1, lap two */
+	assert_int_equal(ring_start(&g->ring, &g->conf), 0);
+	assert_int_equal(ring_position(&g->ring), 0x80030001);
+	rig_desc(g, 1, (struct desc){ RIG_GPA, 4, 0x8000, 9 });
+	assert_int_equal(rig_take(g, 4), 1);
+	ring_untake_any(&g->ring, &g->b, 1);
+	assert_int_equal(ring_position(&g->ring), 0x80030001);
+	assert_int_equal(rig_take(g, 4), 1);
+	ring_give_any(&g->ring, &g->b, &g->chain[0], 0);
+	ring_publish_any(&g->ring);
+	assert_int_equal(ld16(&g->pdesc[3].flags), 0x8080);
+	assert_int_equal(ring_position(&g->ring), 0x00000002);
+	rig_close(g);
+
+	rig_open(g, 4, 0);
+	g->conf.position = 0xffff;
+	st16(&g->used->idx, 0xfffe);
+	assert_int_equal(ring_start(&g->ring, &g->conf), 0);
+	g->navail = 0xffff;
+	rig_offer(g, 0xffff, RIG_GPA, 4, 0);
+	assert_int_equal(rig_take(g, 4), 1);
+	ring_give_any(&g->ring, &g->b, &g->chain[0], 0);
+	ring_publish_any(&g->ring);
+	assert_int_equal(ld32(&g->used->ring[2].id), 3);
+	assert_int_equal(ld16(&g->used->idx), 0xffff);
+	assert_int_equal(ring_position(&g->ring), 0);
+	rig_close(g);
+}
+
+/* A reset puts everything back, a fault too; counters stay
+ * [spec: queue.reset.default-state] [spec: queue.reset.new-setup]
+ * [spec: queue.reset.no-execution]. */
+static void test_restart(void **state)
+{
+	struct rig *g = &rig;
+
+	(void)state;
+	for (unsigned l = 0; l < array_len(layouts); l++) {
+		rig_open(g, 8, layouts[l]);
+		rig_offer(g, 0, RIG_GPA, 4, 0);
+		rig_offer(g, 1, 0, 4, 0);
+		assert_int_equal(rig_take(g, 4), 1);
+		assert_int_equal(rig_take(g, 4), RING_EBADMSG);
+		g->conf.size = 4;
+		rig_restart(g);
+		assert_int_equal(g->ring.fault, RING_OK);
+		assert_int_equal(count_get(&g->ring.count.chains), 1);
+		assert_int_equal(count_get(&g->ring.count.faults), 1);
+		assert_int_equal(rig_take(g, 4), 0);
+		assert_false(ring_call_wanted_any(&g->ring));
+		for (unsigned i = 0; i < 6; i++) {
+			rig_offer(g, i, RIG_GPA, 4, 0);
+			assert_int_equal(rig_take(g, 4), 1);
+			ring_give_any(&g->ring, &g->b, &g->chain[0], 0);
+			ring_publish_any(&g->ring);
+			assert_true(ring_call_wanted_any(&g->ring));
+		}
+		rig_close(g);
+	}
+}
+
+/* Another map: what the old one held is not there any more. */
+static void test_set_mem(void **state)
+{
+	struct mem_region r = { .gpa = RIG_GPA + 0x100, .size = 0x100 };
+	struct mem *m;
+	int err;
+
+	(void)state;
+	rig_open(&rig, 4, 0);
+	r.host = rig.far_page;
+	m = mem_new(&r, 1, &err);
+	rig_offer(&rig, 0, RIG_GPA, 4, 0);
+	assert_int_equal(rig_take(&rig, 4), 1);
+	ring_set_mem(&rig.ring, m);
+	rig_offer(&rig, 1, RIG_GPA + 0x100, 4, 0);
+	rig_offer(&rig, 2, RIG_GPA, 4, 0);
+	assert_int_equal(rig_take(&rig, 4), 1);
+	assert_ptr_equal(rig.seg[0].base, rig.far_page);
+	assert_int_equal(rig_take(&rig, 4), RING_EBADMSG);
+	assert_int_equal(rig.ring.fault, RING_BAD_ADDRESS);
+	ring_set_mem(&rig.ring, NULL);
+	mem_put(m);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -176,6 +395,12 @@ int main(void)
 		cmocka_unit_test(test_call_counts_published_only),
 		cmocka_unit_test(test_log_after_write),
 		cmocka_unit_test(test_areas_move_with_given),
+		cmocka_unit_test(test_table_flags),
+		cmocka_unit_test(test_table_after_direct),
+		cmocka_unit_test(test_start_refuses),
+		cmocka_unit_test(test_start_in_the_middle),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_set_mem),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
