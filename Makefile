@@ -70,9 +70,9 @@ prove:
 
 # model: check with spin that no wake-up is ever lost
 model:
-	$(call script,tests/proof/model)
+	$(call script,tests/model/run)
 	@tools/install-deps prove
-	@tests/proof/model
+	@tests/model/run
 
 # fuzz: fuzz every parser for T seconds each (T=60)
 fuzz:
