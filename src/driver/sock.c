@@ -12,10 +12,8 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
+#include "base/endpoint.h"
 #include "base/fd.h"
 #include "driver/clock.h"
 
@@ -51,87 +49,32 @@ static int wait_for(struct sock *s, short events, uint64_t deadline_ns)
 	}
 }
 
-static int address(struct sockaddr_un *a, const char *path)
-{
-	size_t len = strlen(path);
-
-	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (len == 0 || len >= sizeof(a->sun_path))
-		return -ENAMETOOLONG;
-	memcpy(a->sun_path, path, len);
-	return 0;
-}
-
-static int unix_socket(void)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int sock_connect(const char *path, uint64_t deadline_ns)
 {
-	struct sockaddr_un a;
-	int fd, err;
-
-	err = address(&a, path);
-	if (err)
-		return err;
-	fd = unix_socket();
-	if (fd < 0)
-		return fd;
-	while (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
-		err = -errno;
-		/* A full backlog is not waited for by a non-blocking socket. */
-		if ((err == -EAGAIN || err == -EINTR) &&
-		    clock_ns() < deadline_ns) {
-			poll(NULL, 0, 10);
-			continue;
-		}
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
-static bool is_stale(const struct sockaddr_un *a)
-{
-	bool refused;
+	struct endpoint e;
 	int fd;
 
-	fd = unix_socket();
+	fd = endpoint_path(&e, path);
 	if (fd < 0)
-		return false;
-	refused = connect(fd, (const struct sockaddr *)a, sizeof(*a)) < 0 &&
-	          errno == ECONNREFUSED;
-	close(fd);
-	return refused;
+		return fd;
+	for (;;) {
+		fd = endpoint_connect(&e);
+		/* A full backlog is not waited for by a non-blocking socket. */
+		if (fd != -EAGAIN || clock_ns() >= deadline_ns)
+			return fd;
+		poll(NULL, 0, 10);
+	}
 }
 
 int sock_listen(const char *path)
 {
-	struct sockaddr_un a;
-	int fd, err;
+	struct endpoint e;
+	int err;
 
-	err = address(&a, path);
+	err = endpoint_path(&e, path);
 	if (err)
 		return err;
-	fd = unix_socket();
-	if (fd < 0)
-		return fd;
-	err = bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno : 0;
-	if (err == -EADDRINUSE && is_stale(&a)) {
-		unlink(path);
-		err = bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -errno
-		                                                     : 0;
-	}
-	if (!err && listen(fd, 1) < 0)
-		err = -errno;
-	if (err) {
-		close(fd);
-		return err;
-	}
-	return fd;
+	return endpoint_listen(&e, &(struct endpoint_owner){ 0 });
 }
 
 int sock_accept(int listen_fd, uint64_t deadline_ns)
@@ -140,12 +83,9 @@ int sock_accept(int listen_fd, uint64_t deadline_ns)
 	int fd, err;
 
 	for (;;) {
-		fd = accept4(listen_fd, NULL, NULL,
-		             SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0)
+		fd = endpoint_accept(listen_fd);
+		if (fd != -EAGAIN)
 			return fd;
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-			return -errno;
 		err = wait_for(&s, POLLIN, deadline_ns);
 		if (err)
 			return err;
@@ -236,7 +176,7 @@ static void collect_fds(struct msghdr *h, struct sock_msg *m)
 			if (m->nfds < VHOST_USER_FDS_MAX)
 				m->fd[m->nfds++] = fd;
 			else
-				close(fd);
+				fd_close(&fd);
 		}
 	}
 }
