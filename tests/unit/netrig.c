@@ -5,6 +5,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "poll/pump.h"
 
 uint8_t *rig_at(struct rig *g, uint64_t gpa)
 {
@@ -15,6 +19,8 @@ uint64_t rig_alloc(struct rig *g, uint32_t len)
 {
 	uint32_t at = (g->used + 63) & ~63u;
 
+	if (at + len > RIG_MEMORY)
+		at = g->floor;
 	assert(at + len <= RIG_MEMORY);
 	g->used = at + len;
 	return RIG_BASE + at;
@@ -45,6 +51,7 @@ void rig_start(struct rig *g, unsigned index)
 		                .mem = g->mem,
 		                .position = ring_position_initial(packed) };
 
+	g->floor = (g->used + 63) & ~63u;
 	memset(desc, 0, 16 * n);
 	memset(driver, 0, 6 + 2 * n);
 	memset(device, 0, 6 + 8 * n);
@@ -54,6 +61,8 @@ void rig_start(struct rig *g, unsigned index)
 	vd_queue_lock(&k->q);
 	k->q.started = true;
 	g->ops->queue_start(g->dev, &k->q);
+	if (g->loop)
+		assert(!pump_start(k->q.pump));
 	vd_queue_unlock(&k->q);
 }
 
@@ -62,6 +71,8 @@ void rig_stop(struct rig *g, unsigned index)
 	struct rig_queue *k = &g->queue[index];
 
 	vd_queue_lock(&k->q);
+	if (g->loop)
+		pump_stop(k->q.pump);
 	g->ops->queue_stop(g->dev, &k->q);
 	k->q.started = false;
 	vd_queue_unlock(&k->q);
@@ -77,8 +88,7 @@ void rig_enable(struct rig *g, unsigned index, bool on)
 	vd_queue_unlock(&k->q);
 }
 
-void rig_open(struct rig *g, const struct net_conf *c,
-              const struct net_events *e, uint64_t features, unsigned size)
+static void make_memory(struct rig *g)
 {
 	uint32_t half = RIG_MEMORY / 2 + 4096 * 3 + 77;
 	struct mem_region r[2] = { { .gpa = RIG_BASE, .size = half },
@@ -86,7 +96,6 @@ void rig_open(struct rig *g, const struct net_conf *c,
 		                     .size = RIG_MEMORY - half } };
 	int err;
 
-	memset(g, 0, sizeof(*g));
 	g->memory = malloc(RIG_MEMORY);
 	g->queue = calloc(RIG_QUEUES, sizeof(*g->queue));
 	assert(g->memory && g->queue);
@@ -94,21 +103,52 @@ void rig_open(struct rig *g, const struct net_conf *c,
 	r[1].host = g->memory + half;
 	g->mem = mem_new(r, 2, &err);
 	assert(g->mem);
-	g->dev = net_device_new(c, e, &err);
-	assert(g->dev);
+}
+
+static void make_queue(struct rig *g, unsigned index)
+{
+	struct vd_queue *q = &g->queue[index].q;
+	int err;
+
+	assert(!queue_init(q, &g->device, index));
+	if (!g->loop)
+		return;
+	q->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	assert(pump_new(g->loop, q, PUMP_NOTIFY, &err));
+}
+
+void rig_open_device(struct rig *g, struct net_device *dev, struct loop *l,
+                     uint64_t features, unsigned size)
+{
+	memset(g, 0, sizeof(*g));
+	make_memory(g);
+	g->dev = dev;
+	g->loop = l;
 	g->ops = net_device_ops(g->dev);
-	g->device.tag = "rig";
+	g->device = (struct vd_device){ "rig", g->ops, g->dev, features };
 	g->features = features;
-	g->pairs = c->pairs;
+	g->pairs = g->ops->queue_num;
 	g->size = size;
 	assert(!g->ops->set_features(g->dev, features));
 	for (unsigned i = 0; i < g->ops->queues; i++)
-		assert(!queue_init(&g->queue[i].q, &g->device, i));
+		make_queue(g, i);
 	for (unsigned i = 0;
-	     i < c->pairs * 2 + !!(features & VIRTIO_NET_F_CTRL_VQ); i++) {
+	     i < g->pairs * 2 + !!(features & VIRTIO_NET_F_CTRL_VQ); i++) {
 		rig_start(g, i);
 		rig_enable(g, i, true);
 	}
+}
+
+void rig_open(struct rig *g, const struct net_conf *c,
+              const struct net_events *e, uint64_t features, unsigned size)
+{
+	struct net_device *dev;
+	int err;
+
+	dev = net_device_new(c, e, &err);
+	assert(dev);
+	rig_open_device(g, dev, NULL, features, size);
+	g->own = true;
 }
 
 void rig_close(struct rig *g)
@@ -117,12 +157,23 @@ void rig_close(struct rig *g)
 		if (g->queue[i].q.started)
 			rig_stop(g, i);
 	}
-	for (unsigned i = 0; i < g->ops->queues; i++)
+	for (unsigned i = 0; i < g->ops->queues; i++) {
+		pump_free(g->queue[i].q.pump);
 		queue_fini(&g->queue[i].q);
-	net_device_free(g->dev);
+	}
+	if (g->own)
+		net_device_free(g->dev);
 	mem_put(g->mem);
 	free(g->queue);
 	free(g->memory);
+}
+
+void rig_kick(struct rig *g, unsigned index)
+{
+	uint64_t one = 1;
+
+	if (drv_kick_wanted(&g->queue[index].drv))
+		assert(write(g->queue[index].q.kick_fd, &one, 8) == 8);
 }
 
 /* --- buffers ------------------------------------------------------------ */
@@ -150,9 +201,8 @@ int rig_offer(struct rig *g, unsigned index, const struct drv_piece *p,
 
 static uint32_t hdr_bytes(const struct rig *g)
 {
-	return g->features & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF) ?
-	               12 :
-	               10;
+	return g->features & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF) ? 12
+	                                                                   : 10;
 }
 
 int rig_transmit(struct rig *g, unsigned index, const struct rig_bytes *b)

@@ -37,24 +37,33 @@ struct rig {
 	struct vd_device device;
 	struct mem *mem;
 	uint8_t *memory;
-	uint32_t used; /* bytes handed out */
+	uint32_t used;  /* bytes handed out */
+	uint32_t floor; /* rings end here */
 	uint64_t features;
 	struct rig_queue *queue; /* RIG_QUEUES */
 	unsigned pairs, size;
+	bool own;          /* the device is ours */
+	struct loop *loop; /* with pumps, or NULL: the test visits */
 };
 
 /* Everything negotiated that @features says, queues started and enabled. */
 void rig_open(struct rig *g, const struct net_conf *c,
               const struct net_events *e, uint64_t features, unsigned size);
+/* The same around a device of somebody else; queues are visited by @l. */
+void rig_open_device(struct rig *g, struct net_device *dev, struct loop *l,
+                     uint64_t features, unsigned size);
 void rig_close(struct rig *g);
 
 void rig_start(struct rig *g, unsigned index);
 void rig_stop(struct rig *g, unsigned index);
 void rig_enable(struct rig *g, unsigned index, bool on);
 
-/* Fresh guest memory. */
+/* Guest memory that nothing has used for long: round and round. */
 uint64_t rig_alloc(struct rig *g, uint32_t len);
 uint8_t *rig_at(struct rig *g, uint64_t gpa);
+
+/* Kick if the device asked for it. */
+void rig_kick(struct rig *g, unsigned index);
 
 /* Offer a buffer: @nread pieces the device reads, then @nwrite it may write.
  * The token, or -1 when the ring is full. Not published. */
