@@ -40,8 +40,10 @@ struct vd_device_ops {
 	/** A ring can be used from now on / not any more. */
 	void (*queue_start)(void *ctx, struct vd_queue *q);
 	void (*queue_stop)(void *ctx, struct vd_queue *q);
-	/** There may be something to take. Take until 0; kicks are asked for
-	 * again, and the ring looked at once more, when it returns. */
+	/** There may be something to take. Take until 0, or as many as you
+	 * like for now: kicks are asked for again, and the ring looked at once
+	 * more, when it returns. A queue that is not enabled comes here, too:
+	 * give its chains back without any effect. */
 	void (*queue_ready)(void *ctx, struct vd_queue *q);
 	/** Configuration space, device's byte layout. 0 or negative errno. */
 	int (*get_config)(void *ctx, void *to, size_t offset, size_t len);
@@ -73,13 +75,21 @@ VD_PUBLIC struct vd_backend *vd_backend_new(const struct vd_device_ops *ops,
 /** Closes everything, stops queues, removes the socket. NULL is fine. */
 VD_PUBLIC void vd_backend_free(struct vd_backend *b);
 
+/**
+ * vd_backend_config_changed() - tell the driver to read its configuration space
+ * anew. From the backend's thread.
+ */
+VD_PUBLIC void vd_backend_config_changed(struct vd_backend *b);
+
 /** vd_backend_run() - until vd_backend_stop(); 0 or negative errno */
 VD_PUBLIC int vd_backend_run(struct vd_backend *b);
 /** vd_backend_stop() - from any thread or a signal handler */
 VD_PUBLIC void vd_backend_stop(struct vd_backend *b);
 
-/** For the caller's own loop: readable when there is something to do. */
+/** For the caller's own loop: a descriptor that is readable when there is
+ * something to do; or negative errno. */
 VD_PUBLIC int vd_backend_fd(struct vd_backend *b);
+/** vd_backend_process() - do it, without waiting; 0 or negative errno */
 VD_PUBLIC int vd_backend_process(struct vd_backend *b);
 
 #ifdef __cplusplus

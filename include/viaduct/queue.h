@@ -4,12 +4,13 @@
  *
  * Take chains, read and write their buffers, give them back, flush. All calls
  * on a queue come from the thread that runs its backend, inside or between the
- * device's callbacks. A chain borrows guest memory from take to give; a queue
- * that stops takes all its chains back by itself.
+ * device's callbacks. A chain borrows guest memory from take to give; when its
+ * queue stops, all its chains are void and no buffer of theirs may be touched.
  */
 #ifndef VIADUCT_QUEUE_H
 #define VIADUCT_QUEUE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -32,19 +33,29 @@ struct vd_chain {
 	uint64_t opaque[4]; /**< the library's */
 };
 
+/** So many chains of one queue can be held at a time. */
+#define VD_CHAINS_MAX 64
+
 /**
  * vd_queue_take() - the next available chain
  * @q: queue
- * @c: out; @out and @in stay valid until the next vd_queue_flush() on @q
+ * @c: out; @out and @in stay valid until it is given back or the queue stops
  *
- * Return: 1 a chain; 0 none; -EBADMSG the driver broke a rule and the queue is
- * dead until it is started again; -ENOTCONN the queue is not running.
+ * A device that leaves chains where they are takes them when it likes; after an
+ * answer of 0 it is told (queue_ready) when more come.
+ *
+ * Return: 1 a chain; 0 none; -ENOBUFS VD_CHAINS_MAX are held, give some back;
+ * -EBADMSG the driver broke a rule and the queue is dead until it is started
+ * again; -ENOTCONN the queue is not running.
  */
 VD_PUBLIC int vd_queue_take(struct vd_queue *q, struct vd_chain *c);
 
 /**
  * vd_queue_give() - return a chain to the driver, not yet visible to it
  * @written: bytes written from the start of @in; at most @in_len
+ *
+ * Return: 0; -EINVAL more than @in_len, or no chain that is held; -ESTALE the
+ * queue was stopped since it was taken; -EBADMSG as above.
  */
 VD_PUBLIC int vd_queue_give(struct vd_queue *q, const struct vd_chain *c,
                             size_t written);

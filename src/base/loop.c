@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,11 +43,13 @@ struct loop {
 	uint64_t peeked_ns;
 	struct loop_poller *pollers;
 	struct loop_poller *poller_next; /* the one to call after this */
+	bool busy; /* a poller wants the next turn at once */
 	struct loop_timer **heap;
 	unsigned ntimers, heap_room;
 	struct epoll_event events[EVENTS_A_ROUND];
 	int nevents, event_next;
 	bool coarse; /* the system waits in milliseconds only */
+	struct loop_watch alarm; /* a timerfd, for loop_fd() */
 
 	/* Any thread. */
 	struct loop_watch wake;
@@ -217,6 +220,7 @@ void loop_poller_add(struct loop *l, struct loop_poller *p)
 	if (p->loop)
 		return;
 	p->loop = l;
+	l->busy = true;
 	p->prev = NULL;
 	p->next = l->pollers;
 	if (p->next)
@@ -241,15 +245,21 @@ void loop_poller_remove(struct loop_poller *p)
 	p->loop = NULL;
 }
 
-static bool run_pollers(struct loop *l)
+static void run_pollers(struct loop *l)
 {
 	bool again = false;
 
+	l->busy = false;
 	for (struct loop_poller *p = l->pollers; p; p = l->poller_next) {
 		l->poller_next = p->next;
 		again |= p->fn(p);
 	}
-	return again && l->pollers;
+	l->busy |= again && l->pollers;
+}
+
+bool loop_is_busy(const struct loop *l)
+{
+	return l->busy;
 }
 
 /* --- posted work ------------------------------------------------------- */
@@ -337,16 +347,54 @@ static int wait_events(struct loop *l, int64_t ns)
 	                  ns < 0 ? -1 : (int)((ns + NS_A_MS - 1) / NS_A_MS));
 }
 
+static void on_alarm(struct loop_watch *w, uint32_t events)
+{
+	(void)events;
+	fd_event_drain(w->fd); /* what was due runs at the end of this turn */
+}
+
+int loop_fd(struct loop *l)
+{
+	int fd, err;
+
+	if (l->alarm.loop)
+		return l->epoll_fd;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	l->alarm.fn = on_alarm;
+	err = loop_watch_add(l, &l->alarm, fd, EPOLLIN);
+	if (err) {
+		fd_close(&fd);
+		return err;
+	}
+	fd_event_signal(l->wake.fd); /* the next turn sets it */
+	return l->epoll_fd;
+}
+
+/* The other loop cannot see our timers and pollers: it sees descriptors. */
+static void set_alarm(struct loop *l)
+{
+	uint64_t at = l->ntimers ? l->heap[0]->at_ns : 0;
+	struct itimerspec when = {
+		.it_value = { (time_t)(at / 1000000000u),
+		              (long)(at % 1000000000u) },
+	};
+
+	timerfd_settime(l->alarm.fd, TFD_TIMER_ABSTIME, &when, NULL);
+	if (l->busy)
+		fd_event_signal(l->wake.fd);
+}
+
 int loop_turn(struct loop *l, int timeout_ms)
 {
-	bool again;
 	int n;
 
 	l->now_ns = clock_ns();
-	again = run_pollers(l);
-	if (again && l->now_ns - l->peeked_ns < PEEK_NS)
+	run_pollers(l);
+	if (l->busy && l->now_ns - l->peeked_ns < PEEK_NS)
 		goto timers;
-	n = wait_events(l, again ? 0 : wait_ns(l, timeout_ms));
+	n = wait_events(l, l->busy ? 0 : wait_ns(l, timeout_ms));
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	l->now_ns = l->peeked_ns = clock_ns();
@@ -354,6 +402,8 @@ int loop_turn(struct loop *l, int timeout_ms)
 	run_events(l);
 timers:
 	run_timers(l);
+	if (l->alarm.loop)
+		set_alarm(l);
 	return 0;
 }
 
@@ -414,6 +464,8 @@ void loop_free(struct loop *l)
 		next = p->next;
 		free(p);
 	}
+	if (l->alarm.loop)
+		fd_close(&l->alarm.fd);
 	fd_close(&l->wake.fd);
 	fd_close(&l->epoll_fd);
 	pthread_mutex_destroy(&l->lock);

@@ -56,10 +56,16 @@ int loop_post(struct loop *l, void (*fn)(void *ctx), void *ctx);
 
 uint64_t loop_now_ns(struct loop *l); /* monotonic, read once a turn */
 
+/* For somebody else's loop: a descriptor that is readable when loop_turn() has
+ * something to do, timers and pollers too. Negative errno. */
+int loop_fd(struct loop *l);
+
 /* Until loop_stop(). Returns 0 or what epoll_wait() said. */
 int loop_run(struct loop *l);
 /* One turn that waits at most @timeout_ms (-1: for ever). Tests. */
 int loop_turn(struct loop *l, int timeout_ms);
+/* Would another turn have something to do at once? */
+bool loop_is_busy(const struct loop *l);
 void loop_stop(struct loop *l); /* any thread, signal safe */
 
 #endif

@@ -179,7 +179,7 @@ static int queues_new(struct vhost_backend *b, enum pump_policy policy)
 	unsigned n = b->ops->queues;
 	int err;
 
-	if (!n || n > VHOST_USER_VRINGS_MAX)
+	if (!n || n > VHOST_BACKEND_QUEUES_MAX)
 		return -EINVAL;
 	b->vring = aligned_alloc(_Alignof(struct vring), n * sizeof(*b->vring));
 	if (!b->vring)

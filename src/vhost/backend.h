@@ -19,6 +19,8 @@
 
 struct vhost_backend;
 
+#define VHOST_BACKEND_QUEUES_MAX 256u /* what the messages can name */
+
 struct vhost_backend_conf {
 	const char *tag;  /* names the object in log lines; copied */
 	const char *path; /* of the socket; copied. NULL: @fd */
