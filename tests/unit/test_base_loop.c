@@ -162,7 +162,8 @@ static void test_timer_heap(void **state)
 	for (unsigned i = 0; i < array_len(r); i++)
 		left += r[i].t.at_ns != 0;
 	assert_int_equal(left, 133);
-	for (unsigned turn = 0; turn < 40; turn++)
+	/* each turn ends with the next timer that is due */
+	for (unsigned turn = 0; turn < 250; turn++)
 		loop_turn(loop, 1);
 	for (unsigned i = 0; i < array_len(r); i++) {
 		assert_int_equal(r[i].n, i % 3 != 0);
