@@ -18,7 +18,8 @@
  *                            reads the memory after this process was killed
  *   cpu_relax                I am spinning
  *
- * Counters have one writer and any reader: count_add() and count_get().
+ * Counters have one writer and any reader: count_add() and count_get(). Those
+ * few that several workers write take count_add_shared(), once a burst.
  */
 #ifndef VIADUCT_BASE_ORDER_H
 #define VIADUCT_BASE_ORDER_H
@@ -200,6 +201,11 @@ static always_inline void count_add(uint64_t *c, uint64_t n)
 {
 	__atomic_store_n(c, __atomic_load_n(c, __ATOMIC_RELAXED) + n,
 	                 __ATOMIC_RELAXED);
+}
+
+static always_inline void count_add_shared(uint64_t *c, uint64_t n)
+{
+	__atomic_fetch_add(c, n, __ATOMIC_RELAXED);
 }
 
 static always_inline uint64_t count_get(const uint64_t *c)

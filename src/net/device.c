@@ -162,7 +162,8 @@ static void on_start(void *ctx, struct vd_queue *q)
 		rx->q = q;
 		set_bit(&d->started, rx->pair, true);
 		set_bit(&d->enabled, rx->pair, q->enabled);
-		rx->stuck = rx->pending = false;
+		rx->stuck = false;
+		st16(&rx->pending, 0);
 		rx->at = rx->burst.n = rx->burst.nseg = 0;
 		rx_settle(d, rx);
 		if (q->pump)
@@ -419,8 +420,6 @@ unsigned net_send(struct net_device *d, struct frame *const *f, unsigned n,
 
 void net_flush(struct net_device *d)
 {
-	for (unsigned i = 0; i < d->conf.pairs; i++) {
-		if (d->rx[i].q && d->rx[i].pending)
-			rx_flush(&d->rx[i]);
-	}
+	for (unsigned i = 0; i < d->conf.pairs; i++)
+		rx_flush(&d->rx[i]);
 }

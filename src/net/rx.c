@@ -180,7 +180,6 @@ static always_inline void rx_give(struct net_rx *rx, uint32_t written,
 {
 	ring_give(&rx->q->ring, &rx->burst, &rx->burst.chain[rx->at++], written,
 	          v);
-	rx->pending = true;
 }
 
 /*
@@ -364,6 +363,7 @@ static always_inline unsigned rx_burst(struct net_rx *rx,
 	}
 	ring_untake(&rx->q->ring, &rx->burst, rx->burst.n - rx->at, v);
 	rx->at = rx->burst.n = rx->burst.nseg = 0;
+	st16_rel(&rx->pending, 1);
 	return i;
 }
 
@@ -400,11 +400,14 @@ unsigned rx_send(struct net_rx *rx, struct frame *const *f, unsigned n,
 
 void rx_flush(struct net_rx *rx)
 {
-	struct vd_queue *q = rx->q;
+	struct vd_queue *q;
 
+	if (!ld16_acq(&rx->pending))
+		return;
+	q = rx->q;
 	vd_queue_lock(q);
-	if (rx->pending && queue_is_visitable(q))
+	if (queue_is_visitable(q))
 		queue_flush(q);
-	rx->pending = false;
+	st16(&rx->pending, 0);
 	vd_queue_unlock(q);
 }

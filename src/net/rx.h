@@ -33,14 +33,16 @@ struct rx_result {
 };
 
 struct net_rx {
-	struct vd_queue *q; /* NULL: never started */
+	/* NULL before the first start, then always the same. Others than the
+	 * owner learn from steer.h that it is there. */
+	struct vd_queue *q;
 	unsigned pair;
+	le16 pending; /* given, not published; any thread reads */
 
 	/* Under the queue's lock. */
 	struct rx_settings set;
-	unsigned at;  /* next chain of the burst that is free */
-	bool stuck;   /* stayed full for a whole wait, and no progress since */
-	bool pending; /* given, not published */
+	unsigned at; /* next chain of the burst that is free */
+	bool stuck;  /* stayed full for a whole wait, and no progress since */
 	struct burst burst;
 	struct rx_result *result;
 	struct segmenter *segmenter;

@@ -61,22 +61,23 @@ void steer_set(struct steer *s, uint64_t live)
 	uint64_t left = live;
 
 	st64(&s->live, live);
-	st16(&s->only,
-	     one ? (uint16_t)__builtin_ctzll(live) : (uint16_t)STEER_NONE);
+	st16_rel(&s->only,
+	         one ? (uint16_t)__builtin_ctzll(live) : (uint16_t)STEER_NONE);
 	for (unsigned i = 0; i < STEER_SLOTS; i++) {
 		if (!left)
 			left = live;
-		st16(&s->slot[i], left ? (uint16_t)__builtin_ctzll(left)
-		                       : (uint16_t)STEER_NONE);
+		st16_rel(&s->slot[i], left ? (uint16_t)__builtin_ctzll(left)
+		                           : (uint16_t)STEER_NONE);
 		left &= left - 1;
 	}
 }
 
 unsigned steer_pick(const struct steer *s, const struct frame *f)
 {
-	unsigned only = ld16(&s->only);
+	unsigned only = ld16_acq(&s->only);
 
-	return likely(only != STEER_NONE) ? only : ld16(&s->slot[slot_of(f)]);
+	return likely(only != STEER_NONE) ? only
+	                                  : ld16_acq(&s->slot[slot_of(f)]);
 }
 
 void steer_learn(struct steer *s, struct frame *const *f, unsigned n,
@@ -89,6 +90,6 @@ void steer_learn(struct steer *s, struct frame *const *f, unsigned n,
 		le16 *slot = &s->slot[slot_of(f[i])];
 
 		if (ld16(slot) != pair)
-			st16(slot, (uint16_t)pair);
+			st16_rel(slot, (uint16_t)pair);
 	}
 }

@@ -20,7 +20,8 @@
 #define STEER_NONE  0xffffu
 
 struct steer {
-	/* The device's loop writes, any thread reads. */
+	/* The device's loop writes and releases, any thread reads: a pair
+	 * that it finds here is ready. */
 	le16 slot[STEER_SLOTS]; /* pair, or STEER_NONE */
 	le16 only;              /* the one live pair, or STEER_NONE */
 	le64 live;              /* bit i: pair i */

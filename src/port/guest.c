@@ -54,14 +54,14 @@ static unsigned guest_send(struct port *p, struct frame *const *f, unsigned n,
 	unsigned done;
 
 	done = net_send(of_port(p)->dev, f, n, flags & SEND_LOSSY, &r);
-	count_add(&p->count.out_frames, r.frames);
-	count_add(&p->count.out_bytes, r.bytes);
+	count_add_shared(&p->count.out_frames, r.frames);
+	count_add_shared(&p->count.out_bytes, r.bytes);
 	if (likely(r.frames == n))
 		return done;
-	count_add(&p->count.drop_full, r.drop_full);
-	count_add(&p->count.drop_down, r.drop_down);
-	count_add(&p->count.drop_bad, r.drop_bad);
-	count_add(&p->count.drop_offload, r.drop_offload);
+	count_add_shared(&p->count.drop_full, r.drop_full);
+	count_add_shared(&p->count.drop_down, r.drop_down);
+	count_add_shared(&p->count.drop_bad, r.drop_bad);
+	count_add_shared(&p->count.drop_offload, r.drop_offload);
 	return done;
 }
 
@@ -108,7 +108,7 @@ static unsigned guest_input(void *ctx, struct net_tx *tx,
 	unsigned done = 0;
 
 	if (unlikely(!g->port.input)) {
-		count_add(&g->port.count.drop_down, n);
+		count_add_shared(&g->port.count.drop_down, n);
 		return n;
 	}
 	if (unlikely(s->since_ns))
@@ -130,8 +130,8 @@ static void guest_dropped(void *ctx, unsigned bad, unsigned down)
 {
 	struct guest *g = ctx;
 
-	count_add(&g->port.count.drop_bad, bad);
-	count_add(&g->port.count.drop_down, down);
+	count_add_shared(&g->port.count.drop_bad, bad);
+	count_add_shared(&g->port.count.drop_down, down);
 }
 
 static void guest_tx_stopped(void *ctx, struct net_tx *tx)
