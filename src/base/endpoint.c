@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BACKLOG 16
+#define BACKLOG 128
 
 int endpoint_path(struct endpoint *e, const char *path)
 {
