@@ -24,6 +24,8 @@ typedef struct {
 	uint64_t v;
 } le64;
 
+#define IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LE_SWAP(bits, x) (x)
 #else

@@ -32,7 +32,9 @@ void *mem_piece_search(const struct mem *m, struct mem_hit *hit, uint64_t gpa,
 
 	if (!r)
 		return NULL;
-	*hit = (struct mem_hit){ r->gpa, r->size, r->host };
+	*hit = (struct mem_hit){ r->gpa, r->size, r->host, 0 };
+	if (r->size >= MEM_SHORT)
+		hit->span = r->size - MEM_SHORT;
 	off = gpa - r->gpa;
 	if (*len > r->size - off)
 		*len = (size_t)(r->size - off);

@@ -37,11 +37,16 @@ struct mem {
 	struct mem_region region[];
 };
 
+/* A buffer shorter than this needs one compare to be found in the region that
+ * was hit last: does it begin before span? */
+#define MEM_SHORT UINT64_C(65536)
+
 /* The last region a queue hit. All zero: nothing hit yet. Owner only. */
 struct mem_hit {
 	uint64_t gpa;
 	uint64_t size;
 	uint8_t *host;
+	uint64_t span; /* size - MEM_SHORT, 0 for small regions */
 };
 
 /**

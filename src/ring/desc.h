@@ -18,6 +18,27 @@ struct desc {
 	uint16_t last; /* split: next; packed: id */
 };
 
+/* A chain that is one direct descriptor shorter than MEM_SHORT. */
+struct plain {
+	uint64_t addr;
+	uint64_t rest; /* the descriptor's second half, as it was read */
+	uint16_t id;
+};
+
+/* What a run of plain chains needs, copied out of the ring so that it stays in
+ * registers while chains and segments are written. */
+struct run {
+	union {
+		const struct split_desc *sdesc;
+		const struct packed_desc *pdesc;
+	};
+	const le16 *heads; /* split: the available ring's entries */
+	uint32_t size;
+	uint32_t mask;
+	uint32_t next;
+	bool wrap;
+};
+
 /* AVAIL and USED of a descriptor that is available in the lap @wrap
  * [spec: packed.wrap.marks]. */
 static always_inline uint16_t packed_avail_marks(bool wrap)

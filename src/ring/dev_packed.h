@@ -35,8 +35,13 @@ static always_inline struct desc packed_desc_read(const void *table, uint32_t i)
 /* Nobody counts available chains here: each head tells for itself. */
 static always_inline int packed_pending(struct ring *r, unsigned max)
 {
-	(void)r;
-	return max;
+	uint32_t free = r->size - packed_held(r);
+
+	/* All of it is taken and not given: nothing more can be offered. */
+	if (unlikely(!free) &&
+	    packed_is_available(ld16(&r->pdesc[r->next].flags), r->next_wrap))
+		return ring_break(r, RING_CHAIN_OPEN);
+	return min_of(max, free);
 }
 
 /* 0: none available. The id is the last descriptor's; this one's for now. */
@@ -46,8 +51,6 @@ static always_inline int packed_head(struct ring *r, uint16_t *id,
 	*d = packed_desc_read(r->pdesc, r->next);
 	if (!packed_is_available(d->flags, r->next_wrap))
 		return 0;
-	if (unlikely(packed_held(r) == r->size))
-		return ring_break(r, RING_CHAIN_OPEN);
 	if (unlikely(r->platform)) {
 		fence_platform();
 		*d = packed_desc_read(r->pdesc, r->next);
@@ -58,6 +61,31 @@ static always_inline int packed_head(struct ring *r, uint16_t *id,
 
 /* On to the next descriptor in the order of the ring
  * [spec: packed.order.start-in-ring-order]. */
+static always_inline bool packed_plain(const struct run *k, struct plain *p)
+{
+	/* [E] pairs with the driver's release of the head's flags */
+	uint64_t rest = ld64_acq(&k->pdesc[k->next].rest);
+	uint64_t marks = packed_avail_marks(k->wrap);
+
+	if ((rest ^ marks << 48) &
+	    ((uint64_t)(PACKED_AVAIL | PACKED_USED | DESC_NEXT | DESC_INDIRECT)
+	             << 48 |
+	     0xffff0000))
+		return false;
+	p->addr = ld64(&k->pdesc[k->next].addr);
+	p->rest = rest;
+	p->id = (uint16_t)(rest >> 32);
+	return true;
+}
+
+static always_inline void packed_run_next(struct run *k)
+{
+	if (unlikely(++k->next == k->size)) {
+		k->next = 0;
+		k->wrap = !k->wrap;
+	}
+}
+
 static always_inline void packed_advance(struct ring *r, uint16_t ndesc)
 {
 	uint32_t next = r->next + ndesc;

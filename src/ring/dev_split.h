@@ -59,6 +59,31 @@ static always_inline int split_head(struct ring *r, uint16_t *id,
 	return 1;
 }
 
+/*
+ * The next chain, if it is one direct descriptor shorter than MEM_SHORT. False:
+ * it is not, or it breaks a rule; split_head() looks again and says which.
+ */
+static always_inline bool split_plain(const struct run *k, struct plain *p)
+{
+	uint16_t head = ld16(&k->heads[k->next & k->mask]);
+
+	if (unlikely(head > k->mask))
+		return false;
+	p->rest = ld64(&k->sdesc[head].rest);
+	if (unlikely(p->rest & ((uint64_t)(DESC_NEXT | DESC_INDIRECT) << 32 |
+	                        0xffff0000)))
+		return false;
+	p->addr = ld64(&k->sdesc[head].addr);
+	p->id = head;
+	return true;
+}
+
+/* Step over a plain chain. */
+static always_inline void split_run_next(struct run *k)
+{
+	k->next++;
+}
+
 /* The chain is ours: step over the @ndesc slots it fills. */
 static always_inline void split_advance(struct ring *r, uint16_t ndesc)
 {
@@ -75,11 +100,12 @@ static always_inline void split_retreat(struct ring *r, uint16_t ndesc)
 static always_inline void split_give(struct ring *r, const struct chain *c,
                                      uint32_t written)
 {
-	/* The head's index and the total of the chain
+	/* The head's index and the total of the chain, one store
 	 * [spec: split.used.len-before-idx]. */
-	r->used_ring->ring[r->used & r->mask] =
-		(struct split_used_elem){ le32_make(c->id),
-		                          le32_make(written) };
+	le64 both = le64_make(c->id | (uint64_t)written << 32);
+
+	__builtin_memcpy(&r->used_ring->ring[r->used & r->mask], &both,
+	                 sizeof(both));
 	r->used++;
 }
 
@@ -102,8 +128,7 @@ static always_inline uint16_t split_publish(struct ring *r)
 /* After publish and the full fence: has the driver asked to be interrupted?
  * [spec: split.used-notify.event-sends]
  * [spec: split.used-notify.flags-zero-sends] */
-static always_inline bool split_call_asked(const struct ring *r,
-                                          uint32_t added)
+static always_inline bool split_call_asked(const struct ring *r, uint32_t added)
 {
 	if (r->event_idx) /* [spec: split.used-notify.flags-ignored] */
 		return event_passed(ld16(&r->avail->ring[r->size]),

@@ -92,8 +92,7 @@ static always_inline uint16_t packed_drv_publish(struct drv *d)
 	return n;
 }
 
-static always_inline bool packed_kick_asked(const struct drv *d,
-                                            uint32_t added)
+static always_inline bool packed_kick_asked(const struct drv *d, uint32_t added)
 {
 	struct event_packed at = { d->size, d->next, d->next_wrap, d->event_idx,
 		                   added };

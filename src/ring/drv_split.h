@@ -81,8 +81,7 @@ static always_inline uint16_t split_drv_publish(struct drv *d)
 /* After publish and the full fence: has the device asked to be kicked?
  * [spec: split.avail-notify.event-sends]
  * [spec: split.avail-notify.flags-zero-sends] */
-static always_inline bool split_kick_asked(const struct drv *d,
-                                           uint32_t added)
+static always_inline bool split_kick_asked(const struct drv *d, uint32_t added)
 {
 	if (d->event_idx) /* [spec: split.avail-notify.flags-ignored] */
 		return event_passed(ld16((const le16 *)&d->used_ring

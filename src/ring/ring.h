@@ -61,18 +61,25 @@
  * It borrows the driver's memory until ring_give().
  */
 struct chain {
-	uint32_t first;    /* index of its first segment in burst->seg */
-	uint16_t nread;    /* readable segments */
-	uint16_t nwrite;   /* writable ones, behind them */
-	uint32_t read_len; /* bytes of each kind */
-	uint32_t write_len;
-	uint16_t id;    /* split: head's index; packed: buffer id */
-	uint16_t ndesc; /* ring slots it occupies; split: 1 */
+	union {
+		struct {
+			uint32_t first;    /* its first segment in burst->seg */
+			uint16_t nread;    /* readable segments */
+			uint16_t nwrite;   /* writable ones, behind them */
+			uint32_t read_len; /* bytes of each kind */
+			uint32_t write_len;
+			uint16_t id;    /* split: head; packed: buffer id */
+			uint16_t ndesc; /* ring slots it fills; split: 1 */
 
-	/* Tracked variants with an in-flight record. */
-	uint16_t entry; /* packed: its head's entry in the record */
-	bool again;     /* a predecessor took it already */
+			/* Tracked variants with an in-flight record. */
+			uint16_t entry; /* packed: its head's in the record */
+			uint16_t again; /* a predecessor took it already */
+		};
+		uint64_t word[3]; /* the same in three stores */
+	};
 };
+
+_Static_assert(sizeof(struct chain) == 24, "three words");
 
 /* What one turn of the owner's loop holds. Arrays are the caller's. */
 struct burst {
@@ -125,7 +132,7 @@ struct ring {
 	};
 	const struct mem *mem; /* ring_set_mem() between bursts */
 	uint32_t size;
-	uint16_t mask; /* split */
+	uint32_t mask; /* split */
 	bool packed;
 	bool indirect;
 	bool event_idx;
@@ -139,7 +146,7 @@ struct ring {
 	uint16_t published; /* used, as the driver sees it (split) */
 	bool next_wrap;     /* packed: wrap counters */
 	bool used_wrap;
-	uint32_t added;     /* used slots since the last call decision */
+	uint32_t added; /* used slots since the last call decision */
 	enum ring_fault fault;
 	struct packed_desc *first; /* packed: the head withheld till publish */
 	uint64_t first_rest;

@@ -4,7 +4,7 @@
  * buffer comes back exactly once.
  *
  * The killing is real: the device is a child that takes, gives and publishes at
- * random over shared memory until SIGKILL meets it somewhere, hundreds of times.
+ * random over shared memory until SIGKILL meets it somewhere, again and again.
  * The driver end finds a buffer returned twice by itself.
  */
 #include <setjmp.h>
