@@ -198,8 +198,9 @@ static always_inline int ring_take(struct ring *r, struct burst *b,
 		return err;
 	end = from + err;
 	while (b->n < end) {
-		/* A record wants to see every chain, a log where it lies. */
-		if (!(v & V_TRACKED)) {
+		/* A record wants to see every chain, a log where it lies, and
+		 * a packed ring its barrier behind each head. */
+		if (!(v & V_TRACKED) && !(v & V_PACKED && r->platform)) {
 			bytes += ring_take_run(r, b, end, v);
 			if (likely(b->n == end))
 				break;
