@@ -233,6 +233,27 @@ def command_line_goes_before_file(folder):
         equal([p["name"] for p in status["ports"]], ["a", "b"], "ports")
 
 
+def keys_are_documented(_):
+    """Every key has its row in docs/config.md and its word in the manual,
+    and the example is right."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    with open(os.path.join(root, "docs/config.md"), encoding="utf-8") as f:
+        tables = {line.split("`")[1] for line in f if line[:3] == "| `"}
+    with open(os.path.join(root, "docs/man/viaductd.8"),
+              encoding="utf-8") as f:
+        manual = f.read().replace("Fl -", "Cm ")
+    for args in (["--port", "x=y"], ["--switch", "x=y"]):
+        _, _, err = call(VIADUCTD, "--check", *args)
+        keys = err.splitlines()[0].split("there are ")[1].split()
+        assert len(keys) >= 2, keys
+        for key in keys:
+            assert key in tables, key + " is not in docs/config.md"
+            has(manual, "Cm " + key)
+    status, _, err = call(VIADUCTD, "--check", "--config",
+                          os.path.join(root, "data/viaductd.yaml"))
+    equal((status, err), (0, ""), "the example")
+
+
 run((ports_table, files_table, says_everything_at_once,
      starts_nothing_when_wrong, options, capabilities, right_ones,
-     command_line_goes_before_file))
+     command_line_goes_before_file, keys_are_documented))
