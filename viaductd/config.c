@@ -91,6 +91,12 @@ static const struct key port_keys[] = {
 	  .offset = P(policy),
 	  .words = "notify|poll|adaptive",
 	  .types = GUEST },
+	{ .name = "wait-us",
+	  .read = value_number,
+	  .offset = P(wait_us),
+	  .min = 1,
+	  .max = 10000000,
+	  .types = GUEST },
 	KEY("capture", value_text, capture, PCAP),
 	KEY("replay", value_text, replay, PCAP),
 	{ .name = "snaplen",
@@ -193,7 +199,7 @@ struct port_conf *config_add_port(struct config *c, const struct where *at)
 	p->said.at = *at;
 	p->type = PORT_TYPES;
 	p->sw = SWITCH_DEFAULT;
-	p->queues = 1;
+	p->queues = 8;
 	p->policy = 2; /* adaptive */
 	list[c->nports++] = p;
 	return p;

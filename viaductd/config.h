@@ -41,6 +41,7 @@ struct port_conf {
 	struct value_macs mac;
 	uint64_t features_off;
 	unsigned policy; /* enum pump_policy */
+	unsigned wait_us; /* 0: not said */
 
 	/* pcap */
 	const char *capture;

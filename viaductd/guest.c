@@ -15,6 +15,7 @@ static struct guest_conf device_conf(const struct member *m)
 	const struct port_conf *c = m->conf;
 	struct guest_conf g = {
 		.name = m->name,
+		.wait_ns = c->wait_us * UINT64_C(1000),
 		.net = { .mtu = (uint16_t)c->mtu,
 		         .pairs = c->queues,
 		         .features_off = c->features_off },

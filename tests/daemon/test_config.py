@@ -46,6 +46,7 @@ PORTS = (
     (GUEST + ",features-off=mrg_rxbuf+tso", 'features-off: "mrg_rxbuf+tso" '
      'is not allowed; allowed: csum guest_csum'),
     (GUEST + ",policy=fast", "allowed: notify poll adaptive"),
+    (GUEST + ",wait-us=0", "allowed: 1..10000000"),
     (GUEST + ",socket-mode=0999", "allowed: octal permissions, like 0660"),
     (GUEST + ",socket-mode=01777", "allowed: octal permissions, like 0660"),
     (GUEST + ",socket-owner=nobody-at-all", "allowed: user, user:group or "
@@ -208,6 +209,7 @@ ports:
     mtu: 9000
     features-off: [ring_packed, mrg_rxbuf]
     policy: notify
+    wait-us: 20000
     spoof-check: on
     rate: 100M
     rate-packets: 10k

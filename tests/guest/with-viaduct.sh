@@ -25,8 +25,10 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mode=$1 socks=$2
 shift 2
-opts=
-[ "$1" = -- ] || { opts=,$1; shift; }
+# An emulated guest on a busy machine may not run for a while: let the others
+# wait for it, so that whatever is lost is lost by a mistake.
+opts=,wait-us=3000000
+[ "$1" = -- ] || { opts+=,$1; shift; }
 [ "$1" = -- ] || { echo "with-viaduct: -- COMMAND missing" >&2; exit 2; }
 shift
 
