@@ -55,6 +55,7 @@ void netq_layout(struct netq *q, struct arena *a)
 	q->buf_at = arena_take(a, (size_t)q->vr->size * q->buf_size, BUF_ALIGN);
 }
 
+/* [spec: split.avail-notify.flags-init] */
 static void zero_areas(const struct vring *v, const struct arena *a)
 {
 	size_t event = sizeof(struct packed_event);

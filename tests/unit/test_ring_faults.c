@@ -313,7 +313,8 @@ static void test_bad_jump(void **state)
 	rig_close(&rig);
 }
 
-/* More than 2^32 - 1 bytes; the memory is never touched. */
+/* More than 2^32 - 1 bytes; the memory is never touched
+ * [spec: split.desc.total-4g]. */
 static void test_too_long(void **state)
 {
 	struct mem_region huge = { .gpa = RIG_GPA, .size = UINT64_C(1) << 40 };

@@ -231,7 +231,8 @@ static void test_base_of_virgins(void **state)
 	peer_close(&p);
 }
 
-/* After GET_VRING_BASE nobody is told anything. */
+/* After GET_VRING_BASE nobody is told anything
+ * [spec: queue.reset.no-execution]. */
 static void test_silence_after_stop(void **state)
 {
 	struct pollfd pfd = { .events = POLLIN };
