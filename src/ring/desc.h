@@ -18,6 +18,11 @@ struct desc {
 	uint16_t last; /* split: next; packed: id */
 };
 
+/* Which of how many. */
+struct nth {
+	unsigned i, n;
+};
+
 /* A chain that is one direct descriptor shorter than MEM_SHORT. */
 struct plain {
 	uint64_t addr;

@@ -132,20 +132,45 @@ static always_inline void ids_take(struct drv *d, uint32_t n)
 		d->free_at -= d->size;
 }
 
-static always_inline void id_put(struct drv *d, uint16_t id)
+static always_inline void id_put(struct drv *d, uint32_t id)
 {
 	uint32_t at = d->free_at + d->ids_free++;
 
 	d->free_id[at >= d->size ? at - d->size : at] = id;
 }
 
-static always_inline void desc_write(struct drv *d, uint16_t id, unsigned i,
-                                     unsigned n, const struct desc *w)
+static always_inline void desc_write(struct drv *d, uint16_t id, struct nth at,
+                                     const struct desc *w,
+                                     const unsigned packed)
 {
-	if (d->packed)
-		packed_desc_write(d, id, i, n, w);
+	if (packed)
+		packed_desc_write(d, id, at, w);
 	else
-		split_desc_write(d, id, i, n, w);
+		split_desc_write(d, id, at, w);
+}
+
+static always_inline void write_direct(struct drv *d, const struct drv_buf *b,
+                                       uint16_t id, unsigned n,
+                                       const unsigned packed)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct desc w = piece_desc(b, i);
+
+		desc_write(d, id, (struct nth){ i, n }, &w, packed);
+	}
+}
+
+/* INDIRECT alone [spec: split.indirect.no-next]
+ * [spec: packed.indirect.no-chain] */
+static always_inline void write_table(struct drv *d, const struct drv_buf *b,
+                                      uint16_t id, uint16_t table,
+                                      const unsigned packed)
+{
+	struct desc w = { d->table_gpa + (uint64_t)table * d->table_descs * 16,
+		          (b->nread + b->nwrite) * 16, DESC_INDIRECT, 0 };
+
+	fill_table(d, b, table, packed);
+	desc_write(d, id, (struct nth){ 0, 1 }, &w, packed);
 }
 
 static always_inline int add(struct drv *d, const struct drv_buf *b,
@@ -172,22 +197,12 @@ static always_inline int add(struct drv *d, const struct drv_buf *b,
 		return DRV_ENOSPC;
 	}
 	id = d->free_id[d->free_at];
-	if (indirect) {
-		/* INDIRECT alone [spec: split.indirect.no-next]
-		 * [spec: packed.indirect.no-chain] */
-		struct desc w = { d->table_gpa +
-			                  (uint64_t)table * d->table_descs * 16,
-			          n * 16, DESC_INDIRECT, 0 };
-
-		fill_table(d, b, table, packed);
-		desc_write(d, id, 0, 1, &w);
-	} else {
-		for (unsigned i = 0; i < n; i++) {
-			struct desc w = piece_desc(b, i);
-
-			desc_write(d, id, i, n, &w);
-		}
-	}
+	if (indirect)
+		write_table(d, b, id, table, packed);
+	else if (likely(n == 1))
+		write_direct(d, b, id, 1, packed);
+	else
+		write_direct(d, b, id, n, packed);
 	d->slot[id].token = b->token;
 	d->slot[id].write_len = write_len(b);
 	d->slot[id].serial = ++d->serial;
@@ -258,13 +273,12 @@ static always_inline void release(struct drv *d, uint16_t id,
 	d->nfree += n;
 	d->outstanding--;
 	s->ndesc = 0;
-	if (packed) {
-		id_put(d, id);
+	id_put(d, id);
+	if (packed)
 		return;
-	}
-	for (uint16_t at = id; n; n--) {
-		id_put(d, at);
-		at = d->slot[at].next;
+	while (unlikely(--n)) {
+		id = d->slot[id].next;
+		id_put(d, id);
 	}
 }
 

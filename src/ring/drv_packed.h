@@ -23,15 +23,15 @@ static always_inline void packed_table_write(void *table, unsigned i,
 }
 
 /*
- * Slot @i of @n of the list @id. The first one of a publish is withheld: while
+ * A slot of the list @id. The first one of a publish is withheld: while
  * it is not available the device sees none behind it
  * [spec: packed.list.head-last].
  */
 static always_inline void packed_desc_write(struct drv *d, uint16_t id,
-                                            unsigned i, unsigned n,
+                                            struct nth nth,
                                             const struct desc *w)
 {
-	uint32_t at = d->next + i;
+	uint32_t at = d->next + nth.i;
 	bool wrap = d->next_wrap;
 	struct packed_desc *slot;
 	uint64_t flags, rest;
@@ -42,7 +42,7 @@ static always_inline void packed_desc_write(struct drv *d, uint16_t id,
 	}
 	/* [spec: packed.next.flags-everywhere]
 	 * [spec: packed.next.id-in-last] */
-	flags = w->flags | (i + 1 < n ? DESC_NEXT : 0) |
+	flags = w->flags | (nth.i + 1 < nth.n ? DESC_NEXT : 0) |
 	        packed_avail_marks(wrap);
 	rest = w->len | (uint64_t)id << 32 | flags << 48;
 	slot = &d->pdesc[at];

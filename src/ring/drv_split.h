@@ -27,24 +27,24 @@ static always_inline void split_table_write(void *table, unsigned i, unsigned n,
 }
 
 /*
- * Descriptor @i of @n of the chain @id. Descriptors are taken from the FIFO of
- * free ones, so a device that returns in order is given them in ring order
+ * A descriptor of the chain @id. They are taken from the FIFO of free ones, so a
+ * device that returns in order is given them in ring order
  * [spec: split.desc.in-order-next].
  */
 static always_inline void split_desc_write(struct drv *d, uint16_t id,
-                                           unsigned i, unsigned n,
-                                           const struct desc *w)
+                                           struct nth nth, const struct desc *w)
 {
-	uint16_t at = d->free_id[(d->free_at + i) & d->mask];
-	uint16_t next = d->free_id[(d->free_at + i + 1) & d->mask];
-	bool more = i + 1 < n;
+	uint16_t at = nth.i ? d->free_id[(d->free_at + nth.i) & d->mask] : id;
+	uint64_t rest = w->len | (uint64_t)w->flags << 32;
+	uint16_t next;
 
-	(void)id;
-	d->slot[at].next = next;
+	if (nth.i + 1 < nth.n) {
+		next = d->free_id[(d->free_at + nth.i + 1) & d->mask];
+		d->slot[at].next = next;
+		rest |= (uint64_t)DESC_NEXT << 32 | (uint64_t)next << 48;
+	}
 	st64(&d->sdesc[at].addr, w->addr);
-	st64(&d->sdesc[at].rest,
-	     w->len | (uint64_t)(w->flags | (more ? DESC_NEXT : 0)) << 32 |
-	             (uint64_t)(more ? next : 0) << 48);
+	st64(&d->sdesc[at].rest, rest);
 }
 
 /* How many ids a chain of @n descriptors uses up. */
