@@ -56,7 +56,7 @@ static always_inline uint64_t word_of_halves(uint16_t front, uint16_t behind)
 
 /*
  * A run of plain chains, at most until b->n is @end: one direct descriptor
- * each, in the region hit last. Whatever else comes next is for ring_take_one().
+ * each, in the region hit last. What else comes next is for ring_take_one().
  * Return: bytes to read in them.
  */
 static always_inline uint64_t ring_take_run(struct ring *r, struct burst *b,

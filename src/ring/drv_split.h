@@ -27,7 +27,7 @@ static always_inline void split_table_write(void *table, unsigned i, unsigned n,
 }
 
 /*
- * A descriptor of the chain @id. They are taken from the FIFO of free ones, so a
+ * A descriptor of the chain @id. They come from the FIFO of free ones, so a
  * device that returns in order is given them in ring order
  * [spec: split.desc.in-order-next].
  */
