@@ -227,6 +227,10 @@ static always_inline int ring_take(struct ring *r, struct burst *b,
 static always_inline void ring_untake(struct ring *r, struct burst *b,
                                       unsigned n, const unsigned v)
 {
+	/* In the record of a packed ring, what was given lies over what was
+	 * taken later: it has to be gone before that is. */
+	if (v & V_TRACKED && v & V_PACKED && r->inflight && n)
+		ring_publish(r, v);
 	while (n--) {
 		struct chain *c = &b->chain[--b->n];
 

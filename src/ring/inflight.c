@@ -79,16 +79,26 @@ int inflight_take(struct ring *r, struct chain *c)
 bool inflight_untake(struct ring *r, const struct chain *c)
 {
 	struct inflight *in = r->inflight;
+	uint16_t last;
 
 	if (c->again) {
 		in->again_at--;
+		in->held += c->ndesc;
 		return true;
 	}
 	if (!r->packed) {
 		st8(&in->split->desc[c->id].inflight, 0);
 		return false;
 	}
-	/* The list's last entry still points to what was free before it. */
+	/* Nothing given is unpublished (dev.h), so one list is free for good;
+	 * what came into it since the take has to stay. */
+	last = ld16h(&in->packed->desc[c->entry].last);
+	if (last >= in->size) {
+		ring_break(r, RING_BAD_RECORD);
+		return false;
+	}
+	st16h(&in->packed->desc[last].next, in->free_head);
+	fence_program();
 	in->free_head = c->entry;
 	st16h(&in->packed->free_head, c->entry);
 	st16h(&in->packed->old_free_head, c->entry);
@@ -179,8 +189,11 @@ static int again_one(struct ring *r, struct burst *b, unsigned max_segs)
 	struct inflight *in = r->inflight;
 	struct chain *c = &b->chain[b->n];
 	uint16_t entry = in->again[in->again_at];
+	bool more = in->again_at + 1 < in->again_end;
+	int64_t left;
 	uint32_t behind;
 	struct desc d;
+	int err;
 
 	c->again = true;
 	c->entry = c->id = entry;
@@ -192,7 +205,16 @@ static int again_one(struct ring *r, struct burst *b, unsigned max_segs)
 	if (!inflight_read(in, entry, &d, &behind))
 		return ring_break(r, RING_BAD_RECORD);
 	c->id = d.last;
-	return ring_walk_packed(r, b, c, &d, max_segs);
+	err = ring_walk_packed(r, b, c, &d, max_segs);
+	if (err)
+		return err;
+	/* The lists fill what the record said they fill, or the used position
+	 * would meet the next one too early, or never. */
+	left = (int64_t)in->held - c->ndesc;
+	if (left < 0 || (!left && more) || (left && !more))
+		return ring_break(r, RING_BAD_RECORD);
+	in->held = left;
+	return 0;
 }
 
 int inflight_take_again(struct ring *r, struct burst *b, unsigned max)
@@ -210,9 +232,11 @@ int inflight_take_again(struct ring *r, struct burst *b, unsigned max)
 		count_add(&r->count.bytes_read, b->chain[b->n].read_len);
 		b->n++;
 	}
+	if (err == RING_ENOSPC && !b->n)
+		err = ring_break(r, RING_TOO_SCATTERED);
 	if (b->n > from)
 		return b->n - from;
-	return err == RING_ENOSPC ? ring_break(r, RING_TOO_SCATTERED) : err;
+	return err == RING_ENOSPC ? 0 : err;
 }
 
 /* --- attaching ---------------------------------------------------------- */
@@ -340,6 +364,7 @@ static int recover_packed(struct ring *r, struct inflight *in)
 	/* Each entry is either free or part of a list that is held. */
 	if (held + num != in->size)
 		return RING_EINVAL;
+	in->held = held;
 	r->next = r->used;
 	r->next_wrap = r->used_wrap;
 	packed_advance(r, held);

@@ -33,6 +33,7 @@ struct inflight {
 
 	uint16_t *again; /* [size] entries to take again, in order */
 	uint32_t again_at, again_end;
+	uint32_t held; /* packed: slots that those fill */
 };
 
 /* Bytes of one queue's region, rounded up to INFLIGHT_ALIGN. */
