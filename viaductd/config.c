@@ -96,7 +96,7 @@ static const struct key port_keys[] = {
 	  .offset = P(wait_us),
 	  .min = 1,
 	  .max = 10000000,
-	  .types = GUEST },
+	  .types = GUEST | TAP | STREAM | PCAP },
 	KEY("capture", value_text, capture, PCAP),
 	KEY("replay", value_text, replay, PCAP),
 	{ .name = "snaplen",

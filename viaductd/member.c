@@ -89,6 +89,7 @@ static int open_port(struct member *m)
 
 	if (err)
 		return err;
+	m->port->wait_ns = m->conf->wait_us * UINT64_C(1000);
 	port_conf_switch(m->conf, &opts);
 	err = vswitch_attach(m->net->sw, m->port, m->worker->loop, &opts);
 	if (err)

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #define RETRY_NS 100000u
-#define PATIENCE 100u /* times RETRY_NS */
+#define WAIT_NS  10000000u
 
 static bool offer_try(struct offer *o)
 {
-	unsigned flags = o->tries >= PATIENCE ? SEND_LOSSY : 0;
+	uint64_t wait_ns = o->port->wait_ns ? o->port->wait_ns : WAIT_NS;
+	unsigned flags = o->tries >= wait_ns / RETRY_NS ? SEND_LOSSY : 0;
 	unsigned n;
 
 	n = o->port->input(o->port, o->frame + o->at, o->n - o->at, flags);

@@ -3,8 +3,9 @@
  * offer.h - frames that wait until the switch takes them. port includes it.
  *
  * A port that reads into buffers of its own keeps what a full destination left,
- * reads nothing meanwhile, and offers it again: every 100 microseconds, for 10
- * milliseconds, and then so that what still does not fit is lost.
+ * reads nothing meanwhile, and offers it again: every 100 microseconds, for the
+ * port's wait_ns (usually 10 milliseconds), and then so that what still does not
+ * fit is lost.
  */
 #ifndef VIADUCT_PORT_OFFER_H
 #define VIADUCT_PORT_OFFER_H

@@ -54,6 +54,7 @@ struct port_counters {
 struct port {
 	const struct port_ops *ops;
 	const char *name;
+	uint64_t wait_ns; /* for a full destination; 0: the usual (offer.h) */
 
 	/* Set by the switch on attach. */
 	unsigned (*input)(struct port *p, struct frame *const *f, unsigned n,

@@ -18,6 +18,7 @@ echo "GUEST-BOOT kernel=$(uname -r) arch=$(uname -m) cpus=$(nproc) uptime=$(up)"
 for m in $(cat /modules/order 2>/dev/null); do
 	insmod "/modules/$m" || echo "GUEST-NOTE insmod $m failed"
 done
+sh -c "$quiet"
 ip link set lo up
 rig_describe
 

@@ -11,7 +11,8 @@ not). Prints a line a port; says what does not hold.
 
 Frames that come while a guest is not there (drops "down") or that nobody may
 send ("policy", "rate") are none of a test's business. Environment: DROPS=any
-allows full queues too, for tests that kill a guest under load.
+allows full queues too, for tests in which a guest takes its interface down, and
+with it the buffers, or is killed.
 """
 import json
 import os

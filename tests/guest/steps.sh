@@ -7,6 +7,10 @@
 
 netns=		# how to enter the name space of the current step
 
+# No word of IPv6 without being asked: a multicast frame for a device whose
+# driver has no buffers yet would count as a dropped one.
+quiet="echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6"
+
 up() { cut -d' ' -f1 /proc/uptime; }
 
 endpoint() {
@@ -91,6 +95,7 @@ step_ns() {
 	while [ "$(readlink /proc/$pid/ns/net)" = "$(readlink /proc/1/ns/net)" ]
 	do sleep 0.05; done
 	echo $pid >/tmp/ns.$name
+	nsenter -n -t $pid sh -c "$quiet"
 	ip link set "$2" netns $pid || return
 	shift
 	step_in $name net "$@"
@@ -148,7 +153,8 @@ step_features() {
 
 # ip6 IF CIDR: an IPv6 address, usable at once.
 step_ip6() {
-	$netns sh -c "echo 0 >/proc/sys/net/ipv6/conf/$1/accept_dad"
+	$netns sh -c "cd /proc/sys/net/ipv6/conf/$1 &&
+		echo 0 >accept_dad && echo 0 >disable_ipv6"
 	$netns ip -6 addr add "$2" dev "$1"
 }
 

@@ -27,7 +27,7 @@ mode=$1 socks=$2
 shift 2
 # An emulated guest on a busy machine may not run for a while: let the others
 # wait for it, so that whatever is lost is lost by a mistake.
-opts=,wait-us=3000000
+wait=,wait-us=3000000 opts=$wait
 [ "$1" = -- ] || { opts+=,$1; shift; }
 [ "$1" = -- ] || { echo "with-viaduct: -- COMMAND missing" >&2; exit 2; }
 shift
@@ -61,7 +61,7 @@ tap|echo)
 	ns=guest-$$
 	"$here/host-net.sh" add "$ns"
 	run=(ip netns exec "$ns")
-	ports+=(--port name=host0,type=tap,ifname=host0)
+	ports+=(--port "name=host0,type=tap,ifname=host0$wait")
 	export NS=$ns ;;
 *) echo "with-viaduct: unknown mode $mode" >&2; exit 2 ;;
 esac
