@@ -84,13 +84,19 @@ static always_inline struct desc piece_desc(const struct drv_buf *b, unsigned i)
 		              i < b->nread ? 0 : DESC_WRITE, 0 };
 }
 
-static always_inline uint32_t write_len(const struct drv_buf *b)
+/* Bytes of both kinds; false: more than a chain may hold
+ * [spec: split.desc.total-4g]. */
+static always_inline bool add_up(const struct drv_buf *b, uint32_t *write_len)
 {
-	uint32_t sum = 0;
+	unsigned n = b->nread + b->nwrite;
+	uint64_t read = 0, write = 0;
 
-	for (unsigned i = 0; i < b->nwrite; i++)
-		sum += b->piece[b->nread + i].len;
-	return sum;
+	for (unsigned i = 0; i < b->nread; i++)
+		read += b->piece[i].len;
+	for (unsigned i = b->nread; i < n; i++)
+		write += b->piece[i].len;
+	*write_len = write;
+	return read + write <= UINT32_MAX;
 }
 
 static always_inline void fill_table(struct drv *d, const struct drv_buf *b,
@@ -116,7 +122,8 @@ static always_inline bool take_table(struct drv *d, unsigned n, uint16_t *table)
 	if (n < 2 || !d->ntables)
 		return false;
 	if (!d->tables_free || n > d->table_descs) {
-		count_add(&d->count.fallbacks, 1);
+		if (n <= d->nfree)
+			count_add(&d->count.fallbacks, 1);
 		return false;
 	}
 	*table = d->free_table[--d->tables_free];
@@ -178,6 +185,7 @@ static always_inline int add(struct drv *d, const struct drv_buf *b,
 {
 	unsigned n = b->nread + b->nwrite, ndesc = n;
 	uint16_t id, table = 0;
+	uint32_t writable;
 	bool indirect;
 
 	if (unlikely(d->fault))
@@ -185,7 +193,7 @@ static always_inline int add(struct drv *d, const struct drv_buf *b,
 	/* [spec: split.indirect.within-queue-size]
 	 * [spec: packed.list.within-queue-size]
 	 * [spec: packed.list.device-limit] */
-	if (unlikely(!n || n > d->size))
+	if (unlikely(!n || n > d->size || !add_up(b, &writable)))
 		return DRV_EINVAL;
 	indirect = d->nfree && take_table(d, n, &table);
 	if (indirect)
@@ -204,7 +212,7 @@ static always_inline int add(struct drv *d, const struct drv_buf *b,
 	else
 		write_direct(d, b, id, n, packed);
 	d->slot[id].token = b->token;
-	d->slot[id].write_len = write_len(b);
+	d->slot[id].write_len = writable;
 	d->slot[id].serial = ++d->serial;
 	d->slot[id].ndesc = ndesc;
 	d->slot[id].table = indirect ? table + 1 : 0;

@@ -158,8 +158,8 @@ int drv_start(struct drv *d, const struct drv_conf *c);
  * With tables it goes into one when it has more than one piece; when no table
  * is free or it does not fit, it falls back to direct descriptors, counted.
  *
- * Return: 0; DRV_ENOSPC no room now; DRV_EINVAL no pieces, or more than the
- * queue can ever hold; DRV_EBADMSG the queue is broken.
+ * Return: 0; DRV_ENOSPC no room now; DRV_EINVAL no pieces, more than the queue
+ * can ever hold, or 2^32 bytes; DRV_EBADMSG the queue is broken.
  * Spec: virtio 1.3, 2.7.13 Supplying Buffers to The Device; 2.8.21 Supplying
  * Buffers to The Device
  */

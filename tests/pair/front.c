@@ -115,7 +115,9 @@ const struct record *front_add(struct front *f)
 	return rec;
 }
 
-/* A buffer came back: is it as it has to be? */
+/* A buffer came back: is it as it has to be? Behind the bytes that the device
+ * says it wrote stands what stood there; a driver does not look, we do
+ * [spec: split.used.nothing-beyond-len]. */
 static void compare(struct front *f, const struct drv_done *done)
 {
 	const struct record *rec = front_record(f, done->token);

@@ -387,6 +387,53 @@ static void test_set_mem(void **state)
 	rig_close(&rig);
 }
 
+/* The device looks at the one of flags and event that counts
+ * [spec: split.used-notify.event-ignored]
+ * [spec: split.used-notify.flags-ignored]. */
+static void test_wish_of_driver(void **state)
+{
+	struct rig *g = &rig;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		bool event = i & 1, yes = i & 2;
+
+		rig_open(g, 4, event ? VIRTIO_F_EVENT_IDX : 0);
+		st16(&g->avail->flags, event == yes ? SPLIT_NO_INTERRUPT : 0);
+		st16(&g->avail->ring[4], event == yes ? 0 : 77);
+		rig_offer(g, 0, RIG_GPA, 4, 0);
+		assert_int_equal(rig_take(g, 4), 1);
+		ring_give_any(&g->ring, &g->b, &g->chain[0], 0);
+		ring_publish_any(&g->ring);
+		assert_int_equal(ring_call_wanted_any(&g->ring), yes);
+		rig_close(g);
+	}
+}
+
+/* Requests of several buffers: begun in ring order, used in any, the first one
+ * last if the device likes [spec: packed.order.start-in-ring-order]
+ * [spec: packed.multi-buffer] [spec: packed.order.used-as-completed]. */
+static void test_first_one_last(void **state)
+{
+	struct rig *g = &rig;
+
+	(void)state;
+	rig_open(g, 4, VIRTIO_F_RING_PACKED);
+	for (unsigned i = 0; i < 3; i++)
+		rig_offer(g, i, RIG_GPA + i, 4, 0);
+	assert_int_equal(rig_take(g, 4), 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(g->chain[i].id, i);
+	for (unsigned i = 1; i <= 3; i++)
+		ring_give_any(&g->ring, &g->b, &g->chain[i % 3], 0);
+	ring_publish_any(&g->ring);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(ld16(&g->pdesc[i].id), (i + 1) % 3);
+		assert_int_equal(ld16(&g->pdesc[i].flags), 0x8080);
+	}
+	rig_close(g);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -401,6 +448,8 @@ int main(void)
 		cmocka_unit_test(test_start_in_the_middle),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_set_mem),
+		cmocka_unit_test(test_wish_of_driver),
+		cmocka_unit_test(test_first_one_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
