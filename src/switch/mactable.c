@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 _Static_assert(sizeof(struct mac_bucket) == 64, "a bucket is a cache line");
@@ -184,14 +185,16 @@ void mac_table_forget(struct mac_table *t, unsigned port)
 static struct mac_entry entry_of(const struct way *w, uint32_t now_s)
 {
 	int32_t age = (int32_t)(now_s - w->seen);
+	uint32_t first = (uint32_t)w->key;
+	uint16_t last = (uint16_t)(w->key >> 32);
 	struct mac_entry e = {
 		.vlan = (uint16_t)(w->key >> 48 & 0xfff),
 		.port = w->port,
 		.age_s = age < 0 ? 0 : (uint32_t)age,
 	};
 
-	for (unsigned i = 0; i < 6; i++)
-		e.mac[i] = (uint8_t)(w->key >> (40 - 8 * i));
+	memcpy(e.mac, &first, 4);
+	memcpy(e.mac + 4, &last, 2);
 	return e;
 }
 

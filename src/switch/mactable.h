@@ -37,14 +37,16 @@ struct mac_table {
 	struct mac_bucket bucket[MAC_BUCKETS];
 };
 
-/* A station: 48 bits of address, 12 of VLAN, one that says "valid". */
+/* A station: 48 bits of address as they lie in memory, 12 of VLAN, one that
+ * says "valid". */
 static inline uint64_t mac_key(const uint8_t mac[6], uint16_t vlan)
 {
-	uint64_t key = 0;
+	uint32_t first;
+	uint16_t last;
 
-	for (unsigned i = 0; i < 6; i++)
-		key = key << 8 | mac[i];
-	return key | (uint64_t)vlan << 48 | 1ull << 60;
+	__builtin_memcpy(&first, mac, 4);
+	__builtin_memcpy(&last, mac + 4, 2);
+	return first | (uint64_t)last << 32 | (uint64_t)vlan << 48 | 1ull << 60;
 }
 
 struct mac_table *mac_table_new(uint32_t age_s, int *err);

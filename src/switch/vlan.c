@@ -15,9 +15,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define TPID     0x8100u
-#define TAG_LEN  4u
-#define ETH_LEN  14u
+#define TPID     VLAN_TPID
+#define TAG_LEN  VLAN_TAG_LEN
+#define ETH_LEN  VLAN_ETH_LEN
 #define ADDR_LEN 12u
 
 void vlan_port_init(struct vlan_port *p)
@@ -48,30 +48,6 @@ void vlan_port_native(struct vlan_port *p, uint16_t vlan)
 	p->member[0] &= ~1ull; /* untagged frames are not in VLAN 0 here */
 	p->native = vlan;
 	vlan_port_add(p, vlan);
-}
-
-uint32_t vlan_tag_get(const struct frame *f)
-{
-	const uint8_t *h = frame_head(f);
-
-	if (f->len < ETH_LEN + TAG_LEN || h[12] != TPID >> 8 ||
-	    h[13] != (TPID & 0xff))
-		return 0;
-	return VLAN_TAGGED | (uint32_t)h[14] << 8 | h[15];
-}
-
-bool vlan_frame_is_sane(const struct frame *f)
-{
-	const uint8_t *h = frame_head(f);
-	bool tagged = h[12] == TPID >> 8 && h[13] == (TPID & 0xff);
-	unsigned eth_len = tagged ? ETH_LEN + TAG_LEN : ETH_LEN;
-
-	if (f->len < eth_len)
-		return false;
-	if (!(f->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
-		return true;
-	return f->hdr.csum_start >= eth_len &&
-	       f->hdr.csum_start <= UINT16_MAX - TAG_LEN;
 }
 
 /* The header's offsets count from the frame's first byte. */
@@ -118,15 +94,6 @@ void vlan_tag_change(struct frame *f, uint32_t from, uint32_t to)
 	h[13] = TPID & 0xff;
 	h[14] = (uint8_t)(to >> 8);
 	h[15] = (uint8_t)to;
-}
-
-int vlan_ingress(const struct vlan_port *p, uint32_t tag)
-{
-	uint16_t vlan = tag & 0xfff;
-
-	if (!vlan) /* no tag, or one that only tells the priority */
-		return vlan_is_member(p, p->native) ? p->native : -1;
-	return !p->access && vlan_is_member(p, vlan) ? vlan : -1;
 }
 
 uint32_t vlan_egress(const struct vlan_port *p, uint16_t vlan, uint32_t tag)

@@ -36,19 +36,54 @@ static inline bool vlan_is_member(const struct vlan_port *p, uint16_t vlan)
 
 /* A tag as a number: VLAN_TAGGED and the 16 bits of control information, or 0
  * for none. */
-#define VLAN_TAGGED 0x10000u
+#define VLAN_TAGGED  0x10000u
+#define VLAN_TPID    0x8100u
+#define VLAN_TAG_LEN 4u
+#define VLAN_ETH_LEN 14u /* of an untagged frame's header */
 
-uint32_t vlan_tag_get(const struct frame *f);
+static inline bool vlan_has_tpid(const struct frame *f)
+{
+	const uint8_t *h = frame_head(f);
+
+	return h[12] == VLAN_TPID >> 8 && h[13] == (VLAN_TPID & 0xff);
+}
+
+static inline uint32_t vlan_tag_get(const struct frame *f)
+{
+	const uint8_t *h = frame_head(f);
+
+	if (!vlan_has_tpid(f) || f->len < VLAN_ETH_LEN + VLAN_TAG_LEN)
+		return 0;
+	return VLAN_TAGGED | (uint32_t)h[14] << 8 | h[15];
+}
+
 /* Push, pop or rewrite, from the tag a frame carries to another; keeps the
  * header's offsets true. The frame was accepted by vlan_frame_is_sane(). What
  * it carries is told and not read again: under one tag may be a second one. */
 void vlan_tag_change(struct frame *f, uint32_t from, uint32_t to);
 
 /* Can a tag be pushed and popped without a header offset going astray? */
-bool vlan_frame_is_sane(const struct frame *f);
+static inline bool vlan_frame_is_sane(const struct frame *f)
+{
+	unsigned eth_len = VLAN_ETH_LEN + (vlan_has_tpid(f) ? VLAN_TAG_LEN : 0);
+
+	if (f->len < eth_len)
+		return false;
+	if (!(f->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
+		return true;
+	return f->hdr.csum_start >= eth_len &&
+	       f->hdr.csum_start <= UINT16_MAX - VLAN_TAG_LEN;
+}
 
 /* The VLAN of a frame with @tag that comes from @p; -1: not allowed there. */
-int vlan_ingress(const struct vlan_port *p, uint32_t tag);
+static inline int vlan_ingress(const struct vlan_port *p, uint32_t tag)
+{
+	uint16_t vlan = tag & 0xfff;
+
+	if (!vlan) /* no tag, or one that only tells the priority */
+		return vlan_is_member(p, p->native) ? p->native : -1;
+	return !p->access && vlan_is_member(p, vlan) ? vlan : -1;
+}
 
 /* The tag of a frame of @vlan on its way out of @p, if it now has @tag. */
 uint32_t vlan_egress(const struct vlan_port *p, uint16_t vlan, uint32_t tag);

@@ -37,6 +37,7 @@
 struct slot {
 	struct port *port;
 	struct loop *loop;
+	bool limited; /* any of the limits is set */
 	struct vswitch_port_opts opts;
 
 	struct limit bits cache_aligned;
@@ -185,6 +186,8 @@ static bool limits_take(struct turn *t, const struct frame *f, bool flood)
 {
 	struct slot *s = t->from;
 
+	if (!s->limited)
+		return true;
 	if (!limit_fits(&s->bits, t->now_ns, 8ull * f->len) ||
 	    !limit_fits(&s->frames, t->now_ns, wire_frames(f)) ||
 	    (flood && !limit_fits(&s->storm, t->now_ns, wire_frames(f))))
@@ -199,7 +202,7 @@ static bool limits_take(struct turn *t, const struct frame *f, bool flood)
 static void limits_refund(struct turn *t, struct frame *const *f, unsigned n,
                           bool flood)
 {
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; t->from->limited && i < n; i++) {
 		limit_refund(&t->from->bits, 8ull * f[i]->len);
 		limit_refund(&t->from->frames, wire_frames(f[i]));
 		if (flood)
@@ -327,13 +330,29 @@ static bool run_add(struct turn *t, struct run *r, struct frame *const *fp)
 	return true;
 }
 
+/* Frames come in trains: one with the addresses and type of the frame before
+ * it, which carries no tag, goes the same way without another thought. */
+static bool run_repeats(const struct turn *t, const struct run *r,
+                        const struct frame *f)
+{
+	const uint8_t *is = frame_head(f), *was;
+
+	if (!r->n || t->from->limited || f->len < ETH_LEN)
+		return false;
+	was = frame_head(r->f[r->n - 1]);
+	return !memcmp(is, was, 8) && !memcmp(is + 6, was + 6, 8) &&
+	       !vlan_tag_get(f) && vlan_frame_is_sane(f);
+}
+
 /* At most VSWITCH_BURST frames. Returns how many are done. */
 static unsigned burst(struct turn *t, struct frame *const *f, unsigned n)
 {
 	struct run r = { .f = f };
 
 	for (unsigned i = 0; i < n; i++) {
-		if (!run_add(t, &r, f + i))
+		if (run_repeats(t, &r, f[i]))
+			r.n++;
+		else if (!run_add(t, &r, f + i))
 			return (unsigned)(r.f - f);
 	}
 	run_finish(t, &r);
@@ -437,6 +456,7 @@ static struct slot *slot_new(struct port *p, struct loop *l,
 	limit_init(&s->bits, opts->rate_bits, 8ull * FRAME_LEN_MAX);
 	limit_init(&s->frames, opts->rate_frames, 64);
 	limit_init(&s->storm, opts->storm_frames, 64);
+	s->limited = opts->rate_bits || opts->rate_frames || opts->storm_frames;
 	return s;
 }
 
