@@ -95,6 +95,22 @@ static int vring_run(struct vhost_backend *b, struct vring *v,
 	return err;
 }
 
+/*
+ * Some front ends (DPDK's virtio-user) tell only the available half of a packed
+ * position. Taken at its word it would mean that the device holds all of the
+ * ring or more; they mean that it holds nothing.
+ */
+static uint32_t position_to_start(const struct vring *v, bool packed)
+{
+	uint32_t p = v->position;
+
+	if (!v->has_position)
+		return ring_position_initial(packed);
+	if (packed && p <= UINT16_MAX && p & PACKED_WRAP)
+		return p | p << 16;
+	return p;
+}
+
 int vring_try_start(struct vhost_backend *b, struct vring *v)
 {
 	struct ring_conf c = { .features = b->s.features, .size = v->size };
@@ -103,8 +119,7 @@ int vring_try_start(struct vhost_backend *b, struct vring *v)
 	if (v->q.started || !b->s.has_features || !b->s.mem || !v->size ||
 	    !v->has_addr || !v->has_kick)
 		return 0;
-	c.position = v->has_position ? v->position
-	                             : ring_position_initial(is_packed(b));
+	c.position = position_to_start(v, is_packed(b));
 	if (!vring_translate(b, v, &c))
 		return -EFAULT;
 	vd_queue_lock(&v->q);

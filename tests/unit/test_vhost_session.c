@@ -212,6 +212,28 @@ static void test_base(void **state)
 	}
 }
 
+/* A front end that tells only the available half of a packed position means
+ * that nothing is held. */
+static void test_half_a_base(void **state)
+{
+	struct peer p;
+
+	(void)state;
+	peer_open(&p);
+	peer_run(&p, VIRTIO_F_VERSION_1 | VIRTIO_F_RING_PACKED, 1, 16);
+	peer_echo(&p, 1, 21);
+	assert_int_equal(peer_get_base(&p, 1), 0x800a800a);
+	peer_offer(&p, 1, 8, 16);
+	assert_int_equal(peer_ask_state(&p, VHOST_USER_SET_VRING_BASE, 1,
+	                                0x800a),
+	                 0);
+	peer_ask_fd(&p, VHOST_USER_SET_VRING_CALL, 1, p.ring[1].call);
+	peer_ask_fd(&p, VHOST_USER_SET_VRING_KICK, 1, p.ring[1].kick);
+	peer_turn(&p);
+	assert_int_equal(p.dev.chains, 22);
+	peer_close(&p);
+}
+
 /* Rings that never ran have a position; asking changes nothing. */
 static void test_base_of_virgins(void **state)
 {
@@ -488,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_no_protocol_features),
 		cmocka_unit_test(test_disabled_is_processed),
 		cmocka_unit_test(test_base),
+		cmocka_unit_test(test_half_a_base),
 		cmocka_unit_test(test_base_of_virgins),
 		cmocka_unit_test(test_silence_after_stop),
 		cmocka_unit_test(test_replace_fds),
