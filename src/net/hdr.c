@@ -74,16 +74,12 @@ static uint16_t hdr_len_of(const struct frame_hdr *h, uint32_t len)
 	                                                         : h->hdr_len);
 }
 
-/* From the wire's header to the frame's; only what the sender may say. */
-static int hdr_check(const struct hdr_rules *r, const struct virtio_net_hdr *w,
-                     struct frame *f)
+/* The rest of a header that asks for something. */
+static noinline int hdr_check(const struct hdr_rules *r,
+                              const struct virtio_net_hdr *w, struct frame *f)
 {
 	struct frame_hdr *h = &f->hdr;
 
-	h->flags = w->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	h->gso_type = w->gso_type;
-	if (likely(!(h->flags | h->gso_type)))
-		return 0;
 	h->hdr_len = le16_get(w->hdr_len);
 	h->gso_size = le16_get(w->gso_size);
 	h->csum_start = le16_get(w->csum_start);
@@ -119,12 +115,21 @@ static struct seg *gather(struct seg *s, uint8_t *to, unsigned len)
 	return s;
 }
 
+/* Header and head in several pieces of memory, or short ones. */
+static noinline struct seg *read_pieces(struct seg *s, struct frame *f,
+                                        struct virtio_net_hdr *w, unsigned len)
+{
+	*w = (struct virtio_net_hdr){ 0 };
+	f->head_len = (uint8_t)min_of(f->len, FRAME_HEAD);
+	s = gather(s, (uint8_t *)w, len);
+	return gather(s, f->room + FRAME_HEAD_ROOM, f->head_len);
+}
+
 int hdr_read(const struct hdr_rules *r, struct burst *b, const struct chain *c,
              struct frame *f)
 {
 	struct seg *s = &b->seg[c->first], *end = s + c->nread;
-	uint8_t *head = f->room + FRAME_HEAD_ROOM;
-	struct virtio_net_hdr w = { 0 };
+	struct virtio_net_hdr w;
 	unsigned len = r->len;
 
 	if (unlikely(c->read_len < len + FRAME_LEN_MIN ||
@@ -136,18 +141,20 @@ int hdr_read(const struct hdr_rules *r, struct burst *b, const struct chain *c,
 		const uint8_t *p = s->base;
 
 		ld_bytes(&w, p, sizeof(w));
-		ld_bytes(head, p + len, FRAME_HEAD);
+		ld_bytes(f->room + FRAME_HEAD_ROOM, p + len, FRAME_HEAD);
 		f->head_len = FRAME_HEAD;
 		s->base = (uint8_t *)s->base + len + FRAME_HEAD;
 		s->len -= len + FRAME_HEAD;
 		s += !s->len;
 	} else {
-		f->head_len = (uint8_t)min_of(f->len, FRAME_HEAD);
-		s = gather(s, (uint8_t *)&w, len);
-		s = gather(s, head, f->head_len);
+		s = read_pieces(s, f, &w, len);
 	}
 	f->seg = s;
 	f->nseg = (uint16_t)(end - s);
+	f->hdr.flags = w.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	f->hdr.gso_type = w.gso_type;
+	if (likely(!(f->hdr.flags | f->hdr.gso_type)))
+		return 0;
 	return hdr_check(r, &w, f);
 }
 

@@ -216,14 +216,21 @@ static always_inline int rx_buffers(struct net_rx *rx, uint32_t len,
 static always_inline int rx_write(struct net_rx *rx, const struct frame *f,
                                   unsigned want, const unsigned v)
 {
-	uint32_t len = rx->set.hdr_len + f->len, have = 0;
+	const unsigned hdr_len = rx->set.hdr_len;
+	uint32_t len = hdr_len + f->len, have = 0;
 	struct burst *b = &rx->burst;
 	struct virtio_net_hdr h = { 0 };
 	const struct seg *to;
 	unsigned pad = 0;
-	int n;
+	int n = 1;
 
-	n = rx_buffers(rx, len, want, &have, v);
+	/* Nearly always: a buffer is at hand, and it is long enough. */
+	if (likely(rx->at < b->n))
+		have = b->chain[rx->at].write_len;
+	if (unlikely(have < len)) {
+		have = 0;
+		n = rx_buffers(rx, len, want, &have, v);
+	}
 	if (unlikely(n <= 0))
 		return n;
 	if (unlikely(f->len < PAD_LEN) && have - len >= PAD_LEN - f->len)
@@ -233,9 +240,9 @@ static always_inline int rx_write(struct net_rx *rx, const struct frame *f,
 	h.num_buffers = le16_make((uint16_t)n);
 	to = &b->seg[b->chain[rx->at].first];
 	if (likely(n == 1) && likely(to->len >= len + pad))
-		write_flat(to->base, &h, rx->set.hdr_len, f, pad);
+		write_flat(to->base, &h, hdr_len, f, pad);
 	else
-		write_pieces(to, &h, rx->set.hdr_len, f, pad);
+		write_pieces(to, &h, hdr_len, f, pad);
 	rx->result->frames++;
 	rx->result->bytes += f->len;
 	for (len += pad; n > 1; n--) {
