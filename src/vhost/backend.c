@@ -35,6 +35,7 @@
 #define COMMON_PROTOCOL                                                        \
 	(VHOST_USER_PROTOCOL_F_MQ | VHOST_USER_PROTOCOL_F_LOG_SHMFD |          \
 	 VHOST_USER_PROTOCOL_F_REPLY_ACK | VHOST_USER_PROTOCOL_F_BACKEND_REQ | \
+	 VHOST_USER_PROTOCOL_F_INFLIGHT_SHMFD |                                \
 	 VHOST_USER_PROTOCOL_F_RESET_DEVICE |                                  \
 	 VHOST_USER_PROTOCOL_F_CONFIGURE_MEM_SLOTS |                           \
 	 VHOST_USER_PROTOCOL_F_STATUS)
@@ -234,7 +235,6 @@ struct vhost_backend *vhost_backend_new(struct loop *l,
                                         int *err)
 {
 	struct vhost_backend *b = calloc(1, sizeof(*b));
-
 	int given = conf->path ? -1 : conf->fd;
 
 	*err = -ENOMEM;

@@ -24,6 +24,8 @@ handler_fn on_set_owner, on_reset_owner, on_reset_device, on_set_status,
 /* on_memory.c */
 handler_fn on_set_mem_table, on_get_max_mem_slots, on_add_mem_reg,
 	on_rem_mem_reg;
+/* on_inflight.c */
+handler_fn on_get_inflight_fd, on_set_inflight_fd;
 /* on_log.c */
 handler_fn on_set_log_base, on_set_log_fd;
 /* on_vring.c */

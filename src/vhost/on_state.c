@@ -10,6 +10,8 @@
 static void device_reset(struct vhost_backend *b)
 {
 	vrings_forget(b);
+	inflight_area_free(b->s.inflight);
+	b->s.inflight = NULL;
 	b->s.has_features = false;
 	b->s.features = 0;
 	b->device.features = 0;

@@ -153,6 +153,8 @@ void session_close(struct vhost_backend *b, int err)
 	s->mem = NULL;
 	log_area_free(s->log);
 	s->log = NULL;
+	inflight_area_free(s->inflight);
+	s->inflight = NULL;
 	s->has_features = false;
 	s->features = s->protocol_features = 0;
 	s->status = 0;

@@ -19,6 +19,7 @@
 #define VIADUCT_VHOST_SESSION_H
 
 #include "base/log.h"
+#include "ring/inflight.h"
 #include "vhost/backend.h"
 #include "vhost/channel.h"
 #include "vhost/msg.h"
@@ -32,12 +33,21 @@ struct vring {
 	bool has_addr;
 	bool has_kick; /* SET_VRING_KICK came since the last stop */
 	struct vhost_user_vring_addr addr;
+	struct inflight inflight; /* of a started ring that keeps a record */
+	uint16_t *scratch;
 };
 
 /* A dirty log and the mapping behind it. */
 struct log_area {
 	struct dirty_log bits;
 	struct mem_region map;
+};
+
+/* Memory for the in-flight records of some queues. */
+struct inflight_area {
+	struct mem_region map;
+	unsigned queues;
+	uint32_t queue_size;
 };
 
 struct session {
@@ -51,6 +61,7 @@ struct session {
 	uint64_t protocol_features;
 	struct mem *mem; /* NULL: never told */
 	struct log_area *log;
+	struct inflight_area *inflight;
 	struct channel channel;
 	uint8_t status;
 };
@@ -123,6 +134,15 @@ static inline int answer_u64(struct msg *m, uint64_t value)
 
 /* Rings have left it. NULL is fine. */
 void log_area_free(struct log_area *a);
+
+/* --- on_inflight.c ------------------------------------------------------ */
+
+/* Rings have left it. NULL is fine. */
+void inflight_area_free(struct inflight_area *a);
+/* A ring that was just started keeps a record from now on, if there is memory
+ * for it. 0 or negative errno. / It stops. Under the queue's lock. */
+int vring_attach_inflight(struct vhost_backend *b, struct vring *v);
+void vring_detach_inflight(struct vring *v);
 
 /* --- vring.c ------------------------------------------------------------ */
 

@@ -40,6 +40,7 @@ struct rule {
 #define ADDR          SIZE_OF(vhost_user_vring_addr)
 #define REGION        SIZE_OF(vhost_user_mem_reg)
 #define AREA          SIZE_OF(vhost_user_log)
+#define RECORD        VHOST_USER_INFLIGHT_BYTES, UP_TO(vhost_user_inflight)
 #define SPACE         VHOST_USER_CONFIG_HDR_BYTES, UP_TO(vhost_user_config)
 #define REGIONS       VHOST_USER_MEM_TABLE_BYTES(0), UP_TO(vhost_user_mem_table)
 
@@ -73,6 +74,10 @@ static const struct rule table[] = {
 	    F(BACKEND_REQ)),
 	ROW(GET_CONFIG, on_get_config, SPACE, 0, 0, REPLY, F(CONFIG)),
 	ROW(SET_CONFIG, on_set_config, SPACE, 0, 0, ACK, F(CONFIG)),
+	ROW(GET_INFLIGHT_FD, on_get_inflight_fd, RECORD, 0, 0, REPLY,
+	    F(INFLIGHT_SHMFD)),
+	ROW(SET_INFLIGHT_FD, on_set_inflight_fd, RECORD, 1, 1, ACK,
+	    F(INFLIGHT_SHMFD)),
 	ROW(RESET_DEVICE, on_reset_device, NONE, 0, 0, ACK, F(RESET_DEVICE)),
 	ROW(GET_MAX_MEM_SLOTS, on_get_max_mem_slots, NONE, 0, 0, REPLY,
 	    F(CONFIGURE_MEM_SLOTS)),

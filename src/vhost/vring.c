@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/order.h"
 
 struct vring *vring_at(struct vhost_backend *b, uint64_t index)
 {
@@ -78,6 +79,11 @@ static int vring_run(struct vhost_backend *b, struct vring *v,
 
 	if (ring_start(&q->ring, c))
 		return -EINVAL;
+	err = vring_attach_inflight(b, v);
+	if (err) {
+		vring_detach_inflight(v);
+		return err;
+	}
 	q->mem = mem_get(b->s.mem);
 	q->burst.n = q->burst.nseg = 0;
 	q->started = true;
@@ -95,17 +101,27 @@ static int vring_run(struct vhost_backend *b, struct vring *v,
 	return err;
 }
 
+/* A front end that does not say where means the beginning, or, on a ring that
+ * was in use, behind what was returned. */
+static uint32_t position_unsaid(const struct ring_conf *c, bool packed)
+{
+	const struct split_used *used = c->device;
+
+	return packed ? ring_position_initial(true) : ld16(&used->idx);
+}
+
 /*
  * Some front ends (DPDK's virtio-user) tell only the available half of a packed
  * position. Taken at its word it would mean that the device holds all of the
  * ring or more; they mean that it holds nothing.
  */
-static uint32_t position_to_start(const struct vring *v, bool packed)
+static uint32_t position_to_start(const struct vring *v,
+                                  const struct ring_conf *c, bool packed)
 {
 	uint32_t p = v->position;
 
 	if (!v->has_position)
-		return ring_position_initial(packed);
+		return position_unsaid(c, packed);
 	if (packed && p <= UINT16_MAX && p & PACKED_WRAP)
 		return p | p << 16;
 	return p;
@@ -119,9 +135,9 @@ int vring_try_start(struct vhost_backend *b, struct vring *v)
 	if (v->q.started || !b->s.has_features || !b->s.mem || !v->size ||
 	    !v->has_addr || !v->has_kick)
 		return 0;
-	c.position = position_to_start(v, is_packed(b));
 	if (!vring_translate(b, v, &c))
 		return -EFAULT;
+	c.position = position_to_start(v, &c, is_packed(b));
 	vd_queue_lock(&v->q);
 	err = vring_run(b, v, &c);
 	vd_queue_unlock(&v->q);
@@ -152,6 +168,7 @@ void vring_stop(struct vhost_backend *b, struct vring *v)
 	q->mem = NULL;
 	ring_set_mem(&q->ring, NULL);
 	q->ring.log = NULL;
+	vring_detach_inflight(v);
 	vd_queue_unlock(q);
 	vring_log(b, v, "stopped");
 }

@@ -211,6 +211,8 @@ static void test_right_shape(void **state)
 		{ VHOST_USER_NET_SET_MTU, 8, 0 },
 		{ VHOST_USER_SET_BACKEND_REQ_FD, 0, 1 },
 		{ VHOST_USER_RESET_DEVICE, 0, 0 },
+		{ VHOST_USER_GET_INFLIGHT_FD, 24, 0 },
+		{ VHOST_USER_SET_INFLIGHT_FD, 24, 1 },
 	};
 	unsigned before;
 	struct peer p;
