@@ -199,7 +199,10 @@ static int replay_new(struct pcap_port *p, struct loop *l, const char *path)
 
 static int capture_open(struct pcap_port *p, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* A pipe is not waited for: neither for a reader nor for a slow one. */
+	int fd = open(path,
+	              O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK,
+	              0600);
 	int err;
 
 	if (fd < 0)

@@ -50,8 +50,12 @@ void mac_table_free(struct mac_table *t)
 
 static size_t bucket_of(const struct mac_table *t, uint64_t key)
 {
-	/* The high bits of a product depend on all bits of the key. */
-	return (key ^ key >> 29) * t->factor >> 54 & (MAC_BUCKETS - 1);
+	/* High bits of a product depend on all bits below them: bring them
+	 * down, and once more, since stations have few bits that differ. */
+	key *= t->factor;
+	key ^= key >> 32;
+	key *= 0x9e3779b97f4a7c15ull;
+	return key >> 54 & (MAC_BUCKETS - 1);
 }
 
 static bool is_old(const struct mac_table *t, uint32_t seen, uint32_t now_s)

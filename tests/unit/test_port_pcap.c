@@ -6,8 +6,10 @@
 #include "port/pcap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,7 @@ static int group_setup(void **state)
 	int err = 0, fd = mkstemp(path);
 
 	(void)state;
+	signal(SIGPIPE, SIG_IGN);
 	close(fd);
 	loop = loop_new(&err);
 	return loop ? 0 : err;
@@ -225,16 +228,30 @@ static void survives_damage(void **state)
 	assert_int_equal(got.n, 0);
 }
 
+/* A disk is full from the start, or when a reader of the pipe is gone. */
 static void full_disk_ends_the_capture(void **state)
 {
 	struct pcap_port_opts o = { "cap", "/dev/full", NULL, 0 };
 	struct frame *f = frame_of(1514);
 	struct port *p;
-	int err = 0;
+	int err = 0, reader;
 
 	(void)state;
+	assert_null(pcap_port_new(loop, &o, &err));
+	assert_int_equal(err, -EIO);
+
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	o.capture = path;
+	assert_null(pcap_port_new(loop, &o, &err)); /* does not wait */
+	assert_int_equal(err, -ENXIO);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
 	p = pcap_port_new(loop, &o, &err);
 	assert_non_null(p);
+	assert_int_equal(p->ops->send(p, &f, 1, 0), 1);
+	p->ops->flush(p);
+	assert_int_equal(p->count.out_frames, 1);
+	close(reader);
 	assert_int_equal(p->ops->send(p, &f, 1, 0), 1);
 	p->ops->flush(p);
 	assert_int_equal(p->ops->send(p, &f, 1, 0), 1);
