@@ -83,23 +83,36 @@ size_t arena_take(struct arena *a, size_t size, size_t align)
 	return at;
 }
 
+void arena_keep_whole(struct arena *a)
+{
+	a->used = a->whole = round_up(a->used, ARENA_ALIGN);
+}
+
+static struct vhost_user_region region_of(const struct arena *a, size_t at,
+                                          size_t size)
+{
+	return (struct vhost_user_region){ .gpa = arena_gpa(at),
+		                           .size = size,
+		                           .uva = arena_uva(a, at),
+		                           .offset = at };
+}
+
 unsigned arena_regions(const struct arena *a, struct vhost_user_region *r,
                        unsigned n)
 {
-	size_t pages = a->size / ARENA_ALIGN;
-	size_t each, at = 0;
+	size_t at = a->whole, each, pages = (a->size - at) / ARENA_ALIGN;
 	unsigned i;
 
-	n = (unsigned)min_of((size_t)max_of(n, 1u), pages);
-	each = pages / n * ARENA_ALIGN;
-	for (i = 0; i < n; i++) {
-		size_t size = i == n - 1 ? a->size - at : each;
-
-		r[i] = (struct vhost_user_region){ .gpa = arena_gpa(at),
-			                           .size = size,
-			                           .uva = arena_uva(a, at),
-			                           .offset = at };
-		at += size;
+	if (n < 2 || !at || !pages) {
+		r[0] = region_of(a, 0, a->size);
+		return 1;
+	}
+	r[0] = region_of(a, 0, at);
+	n = 1 + (unsigned)min_of((size_t)n - 1, pages);
+	each = pages / (n - 1) * ARENA_ALIGN;
+	for (i = 1; i < n; i++) {
+		r[i] = region_of(a, at, i == n - 1 ? a->size - at : each);
+		at += each;
 	}
 	return n;
 }

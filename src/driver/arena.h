@@ -25,6 +25,7 @@ struct arena {
 	uint8_t *base; /* NULL: only counts */
 	size_t size;
 	size_t used;
+	size_t whole; /* this much from the front is never cut */
 	int fd;
 };
 
@@ -62,6 +63,10 @@ static inline uint64_t arena_uva(const struct arena *a, size_t offset)
 {
 	return (uint64_t)(uintptr_t)a->base + offset;
 }
+
+/* What was taken so far (rings, tables) has to lie in one region; the rest may
+ * be cut anywhere. */
+void arena_keep_whole(struct arena *a);
 
 /**
  * arena_regions() - describe the arena to a device

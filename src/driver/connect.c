@@ -64,8 +64,13 @@ static unsigned rx_buffer_size(const struct vd_driver *d)
 static void lay_out(struct vd_driver *d, struct arena *a)
 {
 	for (unsigned i = 0; i < d->npairs; i++) {
-		netq_layout(&d->pair[i].rx.q, a);
-		netq_layout(&d->pair[i].tx.q, a);
+		netq_layout_ring(&d->pair[i].rx.q, a);
+		netq_layout_ring(&d->pair[i].tx.q, a);
+	}
+	arena_keep_whole(a);
+	for (unsigned i = 0; i < d->npairs; i++) {
+		netq_layout_bufs(&d->pair[i].rx.q, a);
+		netq_layout_bufs(&d->pair[i].tx.q, a);
 	}
 }
 

@@ -45,13 +45,17 @@ void netq_fini(struct netq *q)
 	free(q->done);
 }
 
-void netq_layout(struct netq *q, struct arena *a)
+void netq_layout_ring(struct netq *q, struct arena *a)
 {
 	vring_layout(q->vr, a);
 	q->table_at = arena_take(a,
 	                         (size_t)q->ntables * q->table_descs *
 	                                 sizeof(struct split_desc),
 	                         BUF_ALIGN);
+}
+
+void netq_layout_bufs(struct netq *q, struct arena *a)
+{
 	q->buf_at = arena_take(a, (size_t)q->vr->size * q->buf_size, BUF_ALIGN);
 }
 

@@ -20,7 +20,7 @@
 #define NET_HDR     ((unsigned)sizeof(struct virtio_net_hdr))
 
 struct netq {
-	/* Set by netq_init() and netq_layout(), then read-only. */
+	/* Set by netq_init() and netq_layout_*(), then read-only. */
 	struct vring *vr;
 	uint8_t *buf; /* first buffer, here */
 	uint64_t buf_gpa;
@@ -52,8 +52,10 @@ struct netq_conf {
 int netq_init(struct netq *q, const struct netq_conf *c);
 void netq_fini(struct netq *q);
 
-/* Room in the arena. Twice: counting, then for good. */
-void netq_layout(struct netq *q, struct arena *a);
+/* Room in the arena: for the ring and its tables, for the buffers. Twice:
+ * counting, then for good. */
+void netq_layout_ring(struct netq *q, struct arena *a);
+void netq_layout_bufs(struct netq *q, struct arena *a);
 
 /* A fresh ring; all buffers are free. 0 or -EINVAL. */
 int netq_start(struct netq *q, const struct arena *a, uint64_t features);

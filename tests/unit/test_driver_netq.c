@@ -26,9 +26,11 @@ static void test_areas_start_zeroed(void **state)
 		struct netq q = { 0 };
 
 		assert_int_equal(netq_init(&q, &c), 0);
-		netq_layout(&q, &count);
+		netq_layout_ring(&q, &count);
+		netq_layout_bufs(&q, &count);
 		assert_int_equal(arena_open(&a, count.used, false), 0);
-		netq_layout(&q, &a);
+		netq_layout_ring(&q, &a);
+		netq_layout_bufs(&q, &a);
 		memset(arena_at(&a, v.desc), 0xff, SPLIT_DESC_BYTES(8));
 		memset(arena_at(&a, v.device), 0xff, 4);
 		memset(arena_at(&a, v.driver), 0xff, 4);
