@@ -151,8 +151,11 @@ int hdr_read(const struct hdr_rules *r, struct burst *b, const struct chain *c,
 	}
 	f->seg = s;
 	f->nseg = (uint16_t)(end - s);
-	f->hdr.flags = w.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
-	f->hdr.gso_type = w.gso_type;
+	/* All of it: the frame may have held another packet before. */
+	f->hdr = (struct frame_hdr){
+		.flags = w.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		.gso_type = w.gso_type,
+	};
 	if (likely(!(f->hdr.flags | f->hdr.gso_type)))
 		return 0;
 	return hdr_check(r, &w, f);

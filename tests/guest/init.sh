@@ -15,10 +15,10 @@ echo 5 >/proc/sys/kernel/printk
 . /rig/steps.sh
 
 echo "GUEST-BOOT kernel=$(uname -r) arch=$(uname -m) cpus=$(nproc) uptime=$(up)"
+sh -c "$quiet"
 for m in $(cat /modules/order 2>/dev/null); do
 	insmod "/modules/$m" || echo "GUEST-NOTE insmod $m failed"
 done
-sh -c "$quiet"
 ip link set lo up
 rig_describe
 
