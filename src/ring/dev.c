@@ -258,5 +258,7 @@ STAMP(void, ring_kick_disable, (struct ring * r), (r))
 
 bool ring_has_work_any(struct ring *r)
 {
+	if (inflight_left(r))
+		return true;
 	return r->packed ? packed_has_work(r) : split_has_work(r);
 }

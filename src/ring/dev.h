@@ -314,6 +314,8 @@ static always_inline bool ring_kick_enable(struct ring *r, const unsigned v)
 		fence_platform();
 	else
 		fence_store_load();
+	if (v & V_TRACKED && inflight_left(r))
+		return true;
 	return v & V_PACKED ? packed_has_work(r) : split_has_work(r);
 }
 

@@ -343,6 +343,23 @@ static uint32_t sweep_free(struct inflight *in)
 	return n;
 }
 
+/* Used descriptors behind the first one of a batch are written before that one
+ * is published. Of a batch that never was, they still stand there, and the
+ * driver would come upon them after our first give. */
+static void unmark(struct ring *r, uint32_t held)
+{
+	uint32_t slot = r->used;
+	bool wrap = r->used_wrap;
+
+	while (held--) {
+		st16(&r->pdesc[slot].flags, packed_avail_marks(wrap));
+		if (++slot == r->size) {
+			slot = 0;
+			wrap = !wrap;
+		}
+	}
+}
+
 static int recover_packed(struct ring *r, struct inflight *in)
 {
 	struct inflight_packed *p = in->packed;
@@ -365,6 +382,7 @@ static int recover_packed(struct ring *r, struct inflight *in)
 	if (held + num != in->size)
 		return RING_EINVAL;
 	in->held = held;
+	unmark(r, held);
 	r->next = r->used;
 	r->next_wrap = r->used_wrap;
 	packed_advance(r, held);

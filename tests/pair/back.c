@@ -65,6 +65,9 @@ static void start(struct back *d)
 	const struct row *w = d->row;
 
 	CHECK(w, !ring_start(&d->ring, &d->conf));
+	if (w->record)
+		CHECK(w, inflight_attach(&d->ring, &d->in, d->region,
+		                         d->scratch) == (int)d->again_end);
 	if (!w->tracked)
 		return;
 	d->ring.log = &d->log;
@@ -102,12 +105,19 @@ void back_open(struct back *d, const struct arena *a, uint8_t *at)
 	CHECK(w, d->seg && d->gpa);
 	d->b.seg = d->seg;
 	d->b.gpa = w->tracked ? d->gpa : NULL;
+	d->region = calloc(1, inflight_bytes(packed, w->size));
+	d->scratch = calloc(2 * w->size, sizeof(*d->scratch));
+	d->again = calloc(w->size, sizeof(*d->again));
+	CHECK(w, d->region && d->scratch && d->again);
 	start(d);
 }
 
 void back_close(struct back *d)
 {
 	mem_put(d->mem);
+	free(d->region);
+	free(d->scratch);
+	free(d->again);
 	free(d->seg);
 	free(d->gpa);
 }
@@ -115,8 +125,41 @@ void back_close(struct back *d)
 void back_restart(struct back *d)
 {
 	d->conf.position = ring_position(&d->ring);
+	d->again_at = d->again_end = 0;
 	memset(&d->ring, 0x5a, sizeof(d->ring));
 	memset(&d->ring.count, 0, sizeof(d->ring.count));
+	start(d);
+}
+
+/* Numbers taken and not returned, in the order of taking. */
+static void remember(struct back *d, uint64_t k)
+{
+	uint32_t i = d->again_end++;
+
+	for (; i && d->again[i - 1] > k; i--)
+		d->again[i] = d->again[i - 1];
+	d->again[i] = k;
+}
+
+void back_die(struct back *d, const uint64_t *given, uint64_t n)
+{
+	uint32_t left = d->again_end - d->again_at;
+
+	memmove(d->again, d->again + d->again_at, left * sizeof(*d->again));
+	d->again_at = 0;
+	d->again_end = left;
+	for (unsigned i = 0; i < d->b.n; i++) {
+		if (!d->given[i])
+			remember(d, d->k[i]);
+	}
+	while (n--)
+		remember(d, given[n]);
+	if (!d->ring.packed)
+		d->conf.position = ld16(&d->ring.used_ring->idx);
+	d->b.n = d->b.nseg = d->ngiven = 0;
+	memset(&d->ring, 0x5a, sizeof(d->ring));
+	memset(&d->ring.count, 0, sizeof(d->ring.count));
+	memset(&d->in, 0x5a, sizeof(d->in));
 	start(d);
 }
 
@@ -151,7 +194,8 @@ unsigned back_take(struct back *d, unsigned max)
 	CHECK(d->row, d->b.n == from + n);
 	CHECK(d->row, d->b.nseg <= d->b.max_segs);
 	for (unsigned i = from; i < d->b.n; i++) {
-		d->k[i] = d->taken++;
+		d->k[i] = d->again_at < d->again_end ? d->again[d->again_at++]
+		                                     : d->taken++;
 		d->given[i] = false;
 		compare(d, &d->chain[i], d->k[i]);
 	}
@@ -165,8 +209,13 @@ unsigned back_untake(struct back *d)
 	while (most < d->b.n && !d->given[d->b.n - 1 - most])
 		most++;
 	n = rng_below(&d->rng, most + 1);
+	for (unsigned i = 0; i < n; i++) {
+		if (d->row->record && d->chain[d->b.n - 1 - i].again)
+			d->again_at--;
+		else
+			d->taken--;
+	}
 	back_verbs(d)->untake(&d->ring, &d->b, n);
-	d->taken -= n;
 	return n;
 }
 

@@ -7,6 +7,7 @@
 #define VIADUCT_TESTS_ENDS_H
 
 #include "pair.h"
+#include "ring/inflight.h"
 
 /* --- front.c: the driver's end ------------------------------------------ */
 
@@ -77,6 +78,12 @@ struct back {
 	bool given[RING_BURST];
 	unsigned ngiven;
 	uint64_t taken; /* number of the next chain */
+	/* In-flight record, and the numbers that it will bring again. */
+	struct inflight in;
+	void *region;
+	uint16_t *scratch;
+	uint64_t *again;
+	uint32_t again_at, again_end;
 	uint8_t bits[LOG_BYTES];
 	struct dirty_log log;
 	struct rng rng;
@@ -99,6 +106,10 @@ unsigned back_give(struct back *d);
 
 /* Stop and start again where we were; nothing held, all published. */
 void back_restart(struct back *d);
+
+/* Die with what is held and the @n given ones of @given that nobody saw, and
+ * start again from the record. */
+void back_die(struct back *d, const uint64_t *given, uint64_t n);
 
 static inline unsigned back_held(const struct back *d)
 {

@@ -39,12 +39,12 @@ void row_name(struct row *w)
 	if (w->size)
 		snprintf(place, sizeof(place), " %u %s", w->size,
 		         layouts[w->layout]);
-	snprintf(w->name, sizeof(w->name), "%s%s%s%s%s%s%s",
+	snprintf(w->name, sizeof(w->name), "%s%s%s%s%s%s%s%s",
 	         f & VIRTIO_F_RING_PACKED ? "packed" : "split", place,
 	         tables[w->tables], f & VIRTIO_F_EVENT_IDX ? " event-idx" : "",
 	         f & VIRTIO_F_IN_ORDER ? " in-order" : "",
 	         f & VIRTIO_F_ORDER_PLATFORM ? " platform" : "",
-	         w->tracked ? " tracked" : "");
+	         w->tracked ? " tracked" : "", w->record ? " record" : "");
 }
 
 void pair_ok(const struct row *w)

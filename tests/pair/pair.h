@@ -40,7 +40,8 @@ struct row {
 	uint32_t size;
 	enum layout layout;
 	enum tables tables;
-	bool tracked;
+	bool tracked; /* dirty log */
+	bool record;  /* in-flight record */
 	uint64_t buffers;
 	uint64_t seed;
 	uint32_t chunk; /* bytes of a buffer's place; 0: as suits the row */

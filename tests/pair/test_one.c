@@ -153,22 +153,49 @@ static void dirty_give(struct one *o, uint64_t k, uint64_t slot)
 	}
 }
 
+/* Everything given is visible now. */
+static void shown(struct one *o)
+{
+	struct model *m = &o->m;
+	uint32_t first = o->packed ? m->used.shown % m->row->size : 0;
+
+	if (m->used.filled != m->used.shown)
+		model_dirty(m, GPA_USED + 16 * first, o->packed ? 16 : 4);
+	m->used.shown = m->used.filled;
+	m->nshown = m->ngiven;
+}
+
+static bool is_left(const struct one *o)
+{
+	return o->m.avail.shown > o->m.taken || o->d.again_at < o->d.again_end;
+}
+
 static void take(struct one *o, unsigned max)
 {
-	unsigned from = o->d.b.n, n = back_take(&o->d, max);
+	unsigned from = o->d.b.n, n;
 
-	while (n--)
-		o->m.taken += o->d.chain[from++].ndesc;
-	CHECK(o->m.row,
-	      ring_has_work_any(&o->d.ring) == (o->m.avail.shown > o->m.taken));
+	/* A packed record has no place for the two at once. */
+	if (o->packed && o->m.row->record && o->d.again_at == o->d.again_end)
+		shown(o);
+	n = back_take(&o->d, max);
+	for (; n--; from++)
+		if (!o->m.row->record || !o->d.chain[from].again)
+			o->m.taken += o->d.chain[from].ndesc;
+	CHECK(o->m.row, ring_has_work_any(&o->d.ring) == is_left(o));
 }
 
 static void untake(struct one *o)
 {
 	unsigned n = back_untake(&o->d);
 
-	while (n--)
-		o->m.taken -= o->d.chain[o->d.b.n + n].ndesc;
+	if (n && o->packed && o->m.row->record)
+		shown(o);
+	while (n--) {
+		const struct chain *c = &o->d.chain[o->d.b.n + n];
+
+		if (!o->m.row->record || !c->again)
+			o->m.taken -= c->ndesc;
+	}
 }
 
 static void give(struct one *o, unsigned n)
@@ -185,15 +212,18 @@ static void give(struct one *o, unsigned n)
 
 static void publish(struct one *o)
 {
+	back_verbs(&o->d)->publish(&o->d.ring);
+	shown(o);
+}
+
+/* The device dies with what it holds; what nobody saw is undone. */
+static void die(struct one *o)
+{
 	struct model *m = &o->m;
 
-	uint32_t first = o->packed ? m->used.shown % m->row->size : 0;
-
-	back_verbs(&o->d)->publish(&o->d.ring);
-	if (m->used.filled != m->used.shown)
-		model_dirty(m, GPA_USED + 16 * first, o->packed ? 16 : 4);
-	m->used.shown = m->used.filled;
-	m->nshown = m->ngiven;
+	back_die(&o->d, m->order + m->nshown, m->ngiven - m->nshown);
+	m->used.filled = m->used.decided = m->used.shown;
+	m->ngiven = m->nshown;
 }
 
 static void wish_kicks(struct one *o)
@@ -213,7 +243,7 @@ static void wish_kicks(struct one *o)
 		return;
 	}
 	more = back_verbs(&o->d)->kick_enable(&o->d.ring);
-	CHECK(m->row, more == (m->avail.shown > m->taken));
+	CHECK(m->row, more == is_left(o));
 	m->avail.wish = o->event_idx ? WISH_EVENT : WISH_ALWAYS;
 	m->avail.event = m->taken;
 }
@@ -248,9 +278,11 @@ static void device_turn(struct one *o)
 	if (rng_one_in(&o->rng, 3))
 		wish_kicks(o);
 	check_position(o);
-	if (!back_held(&o->d) && m->used.decided == m->used.filled &&
-	    rng_one_in(&o->rng, 8))
+	if (!back_held(&o->d) && o->d.again_at == o->d.again_end &&
+	    m->used.decided == m->used.filled && rng_one_in(&o->rng, 8))
 		back_restart(&o->d);
+	else if (m->row->record && rng_one_in(&o->rng, 8))
+		die(o);
 	if (m->row->tracked)
 		CHECK(m->row, !memcmp(m->bits, o->d.bits, LOG_BYTES));
 	if (m->row->tracked && rng_one_in(&o->rng, 16)) {
@@ -321,14 +353,16 @@ static uint64_t run_all_features(uint64_t slow)
 		                         VIRTIO_F_ORDER_PLATFORM };
 	uint64_t total = 0;
 
-	for (unsigned i = 0; i < 96; i++) {
-		struct row w = { .tables = i % 3, .tracked = i / 3 % 2 };
+	for (unsigned i = 0; i < 192; i++) {
+		struct row w = { .tables = i % 3,
+			         .tracked = i / 3 % 2,
+			         .record = i / 96 };
 
 		w.seed = UINT64_C(77) << 32 | i;
 		if (w.tables)
 			w.features |= VIRTIO_F_INDIRECT_DESC;
 		for (unsigned b = 0; b < array_len(bits); b++) {
-			if (i / 6 >> b & 1)
+			if (i % 96 / 6 >> b & 1)
 				w.features |= bits[b];
 		}
 		w.buffers = run_features(w, slow);
@@ -383,6 +417,7 @@ static uint64_t run_large(uint64_t slow)
 		if (i % 4 == 3)
 			w.features |= VIRTIO_F_IN_ORDER;
 		w.tracked = i % 2;
+		w.record = i % 4 >= 2;
 		w.buffers = w.buffers / slow + 10;
 		row_name(&w);
 		run(&w);

@@ -175,7 +175,7 @@ static void run_driver(uint64_t features, bool tracked)
 {
 	static uint8_t bits[64];
 	struct dirty_log log = { bits, sizeof(bits) };
-	uint64_t want = turns(30000), seen = 0;
+	uint64_t want = turns(12000), seen = 0;
 	pthread_t t;
 
 	rig_open(&rig, RIG_SIZE, features);
@@ -291,7 +291,7 @@ static int reap(struct desk *k, uint64_t *back)
 
 static void run_device(uint64_t features)
 {
-	uint64_t want = turns(5000), seen = 0, back = 0, token;
+	uint64_t want = turns(2500), seen = 0, back = 0, token;
 	pthread_t t;
 
 	desk_open(&desk, DESK_SIZE, features);
