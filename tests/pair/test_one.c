@@ -338,7 +338,7 @@ static uint64_t run_features(struct row w, uint64_t slow)
 		w.seed += 1000003;
 		w.size = p->size;
 		w.layout = p->layout;
-		w.buffers = p->buffers / slow + 100;
+		w.buffers = p->buffers / 3 / slow + 100;
 		row_name(&w);
 		run(&w);
 		sum += w.buffers;
@@ -376,18 +376,18 @@ static uint64_t run_all_features(uint64_t slow)
 /* Large queues, and buffers of many kilobytes. */
 static const struct row large[] = {
 	{ .size = 4096, .layout = LAYOUT_SEVERAL, .buffers = 16000 },
-	{ .size = 32768, .layout = LAYOUT_ONE, .buffers = 100000 },
+	{ .size = 32768, .layout = LAYOUT_ONE, .buffers = 70000 },
 	{ .size = 5000,
 	  .layout = LAYOUT_ONE,
 	  .buffers = 20000,
 	  .features = VIRTIO_F_RING_PACKED },
 	{ .size = 32767,
 	  .layout = LAYOUT_SEVERAL,
-	  .buffers = 100000,
+	  .buffers = 70000,
 	  .features = VIRTIO_F_RING_PACKED },
 	{ .size = 32768,
 	  .layout = LAYOUT_ONE,
-	  .buffers = 100000,
+	  .buffers = 70000,
 	  .features = VIRTIO_F_RING_PACKED },
 	{ .size = 256,
 	  .layout = LAYOUT_SEVERAL,
