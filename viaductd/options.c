@@ -87,7 +87,8 @@ static void tag_of(const char *what, const char *list, char tag[96])
 	snprintf(tag, 96, "%s", what);
 	while (at && strncmp(at, "name=", 5)) {
 		at = strchr(at, ',');
-		at += at ? 1 : 0;
+		if (at)
+			at++;
 	}
 	if (at)
 		snprintf(tag, 96, "%s \"%.*s\"", what,

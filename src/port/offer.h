@@ -4,8 +4,8 @@
  *
  * A port that reads into buffers of its own keeps what a full destination left,
  * reads nothing meanwhile, and offers it again: every 100 microseconds, for the
- * port's wait_ns (usually 10 milliseconds), and then so that what still does not
- * fit is lost.
+ * port's wait_ns (usually 10 ms), and then so that what still does not fit is
+ * lost.
  */
 #ifndef VIADUCT_PORT_OFFER_H
 #define VIADUCT_PORT_OFFER_H

@@ -71,22 +71,30 @@ def idle(folder):
         assert used < IDLE_CPU_MS, "%.3f ms" % used
 
 
+def waited_ms(pid):
+    """For a processor, which others had."""
+    with open("/proc/%d/schedstat" % pid, encoding="utf-8") as f:
+        return int(f.read().split()[1]) / 1e6
+
+
 def listening(folder):
-    """The best of many: the machine may be busy with something else."""
+    """The best of some, less what it waited for a busy machine's processor."""
     plain_only()
     path = os.path.join(folder, "a.sock")
     took = []
-    while len(took) < 50 and (len(took) < 5 or min(took) >= LISTEN_MS):
+    for _ in range(10):
         begin = time.monotonic()
         with subprocess.Popen([VIADUCTD, "--socket-path", path],
                               stderr=subprocess.DEVNULL) as p:
             with socket.socket(socket.AF_UNIX) as s:
                 while s.connect_ex(path):
                     assert time.monotonic() - begin < 10, "never"
-                took.append(1000 * (time.monotonic() - begin))
+                wall = 1000 * (time.monotonic() - begin)
+            took.append((wall - waited_ms(p.pid), wall))
             p.terminate()
-    print("# listening after %s ms" % ", ".join("%.1f" % t for t in took))
-    assert min(took) < LISTEN_MS, took
+    print("# listening after %.1f ms, with the wait for a processor %.1f ms"
+          % min(took))
+    assert min(took)[0] < LISTEN_MS, took
 
 
 run((memory, idle, listening))
