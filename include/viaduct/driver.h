@@ -97,6 +97,8 @@ struct vd_driver_opts {
 	uint64_t features_off;  /**< ... except these */
 	uint64_t features_need; /**< refuse a device without these */
 	uint64_t protocol_off;  /**< vhost-user protocol bits not to use */
+	bool control;           /**< use the device's control queue, if it
+				has one */
 	bool inflight;          /**< let the device keep a record of buffers in
 				flight, if it can */
 	unsigned pieces; /**< descriptors a buffer is cut into, the first holds
@@ -201,6 +203,24 @@ VD_PUBLIC int vd_driver_call_fd(const struct vd_driver *d, unsigned pair,
  * Return: 1 connected, -ENOTCONN not at the moment, or why it never will be.
  */
 VD_PUBLIC int vd_driver_service(struct vd_driver *d);
+
+/** A command on the control queue (virtio 1.3, 5.1.6.5). */
+struct vd_control {
+	uint8_t kind; /**< class: VIRTIO_NET_CTRL_* */
+	uint8_t command;
+	const void *data;
+	size_t len;
+	void *reply; /**< what the device answers beside yes or no */
+	size_t reply_len;
+};
+
+/**
+ * vd_driver_control() - give a command, wait for the answer
+ * Return: 0; -EREMOTEIO the device said no; -EOPNOTSUPP there is no control
+ * queue in use; -EMSGSIZE; -ETIMEDOUT; -EBADMSG; -ENOTCONN.
+ */
+VD_PUBLIC int vd_driver_control(struct vd_driver *d,
+                                const struct vd_control *c);
 
 /** vd_driver_set_pairs() - use the first @n pairs; 0 or negative errno */
 VD_PUBLIC int vd_driver_set_pairs(struct vd_driver *d, unsigned n);

@@ -67,11 +67,15 @@ static void lay_out(struct vd_driver *d, struct arena *a)
 		netq_layout_ring(&d->pair[i].rx.q, a);
 		netq_layout_ring(&d->pair[i].tx.q, a);
 	}
+	if (d->has_control)
+		netq_layout_ring(&d->ctrl.q, a);
 	arena_keep_whole(a);
 	for (unsigned i = 0; i < d->npairs; i++) {
 		netq_layout_bufs(&d->pair[i].rx.q, a);
 		netq_layout_bufs(&d->pair[i].tx.q, a);
 	}
+	if (d->has_control)
+		netq_layout_bufs(&d->ctrl.q, a);
 }
 
 static int init_pair(struct vd_driver *d, unsigned i)
@@ -95,12 +99,23 @@ static int init_pair(struct vd_driver *d, unsigned i)
 	                  &(struct netq_conf){ &v[1], size, d->opts.pieces });
 }
 
+static int init_control(struct vd_driver *d)
+{
+	struct vring *v = &d->vring[2 * d->npairs];
+
+	v->index = link_control_index(&d->link);
+	v->size = min_of(d->opts.queue_size, CTRLQ_SIZE);
+	v->packed = d->link.features & VIRTIO_F_RING_PACKED;
+	return ctrlq_init(&d->ctrl, v);
+}
+
 static int set_up(struct vd_driver *d)
 {
 	struct arena count = arena_counting();
 	int err = 0;
 
 	d->npairs = d->active_pairs = d->link.pairs;
+	d->has_control = d->link.features & VIRTIO_NET_F_CTRL_VQ;
 	d->vring = calloc(driver_nvrings(d), sizeof(*d->vring));
 	d->pair = aligned_alloc(_Alignof(struct pair),
 	                        d->npairs * sizeof(*d->pair));
@@ -112,6 +127,8 @@ static int set_up(struct vd_driver *d)
 			-1;
 	for (unsigned i = 0; !err && i < d->npairs; i++)
 		err = init_pair(d, i);
+	if (!err && d->has_control)
+		err = init_control(d);
 	if (err)
 		return err;
 	lay_out(d, &count);
@@ -122,6 +139,20 @@ static int set_up(struct vd_driver *d)
 }
 
 /* --- start ------------------------------------------------------------- */
+
+/* A device that has a control queue wants to hear there how many pairs. */
+int driver_tell_pairs(struct vd_driver *d)
+{
+	le16 n = le16_make((uint16_t)d->active_pairs);
+	struct vd_control c = { .kind = VIRTIO_NET_CTRL_MQ,
+		                .command = VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET,
+		                .data = &n,
+		                .len = sizeof(n) };
+
+	if (!d->has_control || !(d->link.features & VIRTIO_NET_F_MQ))
+		return 0;
+	return ctrlq_command(&d->ctrl, &c, d->opts.timeout_ms);
+}
 
 static int start_queues(struct vd_driver *d)
 {
@@ -137,12 +168,15 @@ static int start_queues(struct vd_driver *d)
 			err = sendq_start(&d->pair[i].tx, &d->arena,
 			                  d->link.features);
 	}
+	if (!err && d->has_control)
+		err = ctrlq_start(&d->ctrl, &d->arena, d->link.features);
 	if (!err)
 		err = link_start(&d->link, &d->arena, d->vring,
 		                 driver_nvrings(d));
-	for (unsigned i = 0; !err && i < 2 * d->active_pairs; i++)
-		err = link_enable(&d->link, i, true);
-	return err;
+	for (unsigned i = 0; !err && i < driver_nvrings(d); i++)
+		if (i >= 2 * d->npairs || i < 2 * d->active_pairs)
+			err = link_enable(&d->link, d->vring[i].index, true);
+	return err ? err : driver_tell_pairs(d);
 }
 
 static int connect_on(struct vd_driver *d, int fd)

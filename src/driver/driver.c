@@ -32,6 +32,12 @@
 	 VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_GUEST_ECN |  \
 	 VIRTIO_NET_F_GUEST_UFO | VIRTIO_NET_F_GUEST_USO4 |  \
 	 VIRTIO_NET_F_GUEST_USO6)
+/* Ours to ask for with opts.control. */
+#define CONTROL_BITS                                                     \
+	(VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_CTRL_RX |                   \
+	 VIRTIO_NET_F_CTRL_RX_EXTRA | VIRTIO_NET_F_CTRL_VLAN |           \
+	 VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_CTRL_GUEST_OFFLOADS | \
+	 VIRTIO_NET_F_NOTF_COAL | VIRTIO_NET_F_VQ_NOTF_COAL)
 /* Everything behind these is there. */
 #define PROTOCOL_BITS                                                       \
 	(VHOST_USER_PROTOCOL_F_MQ | VHOST_USER_PROTOCOL_F_REPLY_ACK |       \
@@ -53,6 +59,8 @@ static void fill_in(struct vd_driver_opts *o)
 		o->features = RING_BITS | NET_BITS;
 	o->features &= RING_BITS | NET_BITS | USER_BITS;
 	o->features |= VIRTIO_F_VERSION_1;
+	if (o->control)
+		o->features |= CONTROL_BITS;
 	o->features &= ~o->features_off;
 	/* A split queue's size is a power of two. */
 	if (o->queue_size & (o->queue_size - 1))
@@ -107,6 +115,7 @@ static int open_driver(struct vd_driver *d, const struct vd_driver_opts *opts)
 			  .need = o->features_need | VIRTIO_F_VERSION_1,
 			  .protocol = PROTOCOL_BITS & ~o->protocol_off,
 			  .pairs = o->queue_pairs,
+			  .control = o->control,
 			  .regions = o->regions,
 			  .inflight = o->inflight });
 	if (o->server) {
@@ -144,12 +153,14 @@ void vd_driver_close(struct vd_driver *d)
 	if (!d)
 		return;
 	if (d->connected)
-		link_stop(&d->link, driver_nvrings(d));
+		link_stop(&d->link, d->vring, driver_nvrings(d));
 	link_close(&d->link);
 	for (unsigned i = 0; d->pair && i < d->npairs; i++) {
 		recvq_fini(&d->pair[i].rx);
 		sendq_fini(&d->pair[i].tx);
 	}
+	if (d->has_control)
+		ctrlq_fini(&d->ctrl);
 	for (unsigned i = 0; d->vring && i < driver_nvrings(d); i++)
 		vring_close(&d->vring[i]);
 	free(d->pair);
@@ -168,28 +179,35 @@ int vd_driver_service(struct vd_driver *d)
 	return driver_service(d);
 }
 
+int vd_driver_control(struct vd_driver *d, const struct vd_control *c)
+{
+	if (!d->connected)
+		return -ENOTCONN;
+	if (!d->has_control)
+		return -EOPNOTSUPP;
+	return ctrlq_command(&d->ctrl, c, d->opts.timeout_ms);
+}
+
+static int enable_pair(struct vd_driver *d, unsigned i, bool on)
+{
+	int err = link_enable(&d->link, 2 * i, on);
+
+	return err ? err : link_enable(&d->link, 2 * i + 1, on);
+}
+
 int vd_driver_set_pairs(struct vd_driver *d, unsigned n)
 {
+	int err = 0;
+
 	if (n == 0 || n > d->npairs)
 		return -EINVAL;
 	if (!d->connected)
 		return -ENOTCONN;
-	for (; d->active_pairs < n; d->active_pairs++)
-		for (unsigned k = 0; k < 2; k++) {
-			int err = link_enable(&d->link, 2 * d->active_pairs + k,
-			                      true);
-			if (err)
-				return err;
-		}
-	for (; d->active_pairs > n; d->active_pairs--)
-		for (unsigned k = 0; k < 2; k++) {
-			unsigned i = 2 * d->active_pairs - 1 - k;
-			int err = link_enable(&d->link, i, false);
-
-			if (err)
-				return err;
-		}
-	return 0;
+	for (; !err && d->active_pairs < n; d->active_pairs += !err)
+		err = enable_pair(d, d->active_pairs, true);
+	for (; !err && d->active_pairs > n; d->active_pairs -= !err)
+		err = enable_pair(d, d->active_pairs - 1, false);
+	return err ? err : driver_tell_pairs(d);
 }
 
 static void set_calls(struct drv *ring, bool always)

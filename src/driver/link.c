@@ -122,6 +122,13 @@ static const struct {
 	{ VIRTIO_NET_F_GUEST_UFO, VIRTIO_NET_F_GUEST_CSUM },
 	{ VIRTIO_NET_F_GUEST_USO4, VIRTIO_NET_F_GUEST_CSUM },
 	{ VIRTIO_NET_F_GUEST_USO6, VIRTIO_NET_F_GUEST_CSUM },
+	{ VIRTIO_NET_F_CTRL_RX, VIRTIO_NET_F_CTRL_VQ },
+	{ VIRTIO_NET_F_CTRL_RX_EXTRA, VIRTIO_NET_F_CTRL_VQ },
+	{ VIRTIO_NET_F_CTRL_VLAN, VIRTIO_NET_F_CTRL_VQ },
+	{ VIRTIO_NET_F_CTRL_MAC_ADDR, VIRTIO_NET_F_CTRL_VQ },
+	{ VIRTIO_NET_F_CTRL_GUEST_OFFLOADS, VIRTIO_NET_F_CTRL_VQ },
+	{ VIRTIO_NET_F_NOTF_COAL, VIRTIO_NET_F_CTRL_VQ },
+	{ VIRTIO_NET_F_VQ_NOTF_COAL, VIRTIO_NET_F_CTRL_VQ },
 	{ VIRTIO_NET_F_GUEST_ECN,
 	  VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6 },
 };
@@ -138,10 +145,17 @@ static uint64_t choose_features(const struct link *l)
 		chosen &= ~VIRTIO_NET_F_MQ;
 	if (!PROTOCOL(CONFIG))
 		chosen &= ~CONFIG_BITS;
+	if (!l->want.control)
+		chosen &= ~VIRTIO_NET_F_CTRL_VQ;
 	for (size_t i = 0; i < array_len(requirements); i++)
 		if (!(chosen & requirements[i].needs))
 			chosen &= ~requirements[i].feature;
 	return chosen;
+}
+
+unsigned link_control_index(const struct link *l)
+{
+	return l->features & VIRTIO_NET_F_MQ ? 2 * l->pairs_max : 2;
 }
 
 static int agree_features(struct link *l)
@@ -216,7 +230,7 @@ static int tell_inflight(struct link *l, const struct vring *v, unsigned n)
 		return 0;
 	fd_close(&l->inflight_fd);
 	l->inflight = (struct vhost_user_inflight){
-		.num_queues = (uint16_t)n,
+		.num_queues = (uint16_t)(v[n - 1].index + 1),
 		.queue_size = (uint16_t)v[0].size,
 	};
 	err = front_get_inflight(&l->front, &l->inflight, &l->inflight_fd);
@@ -278,14 +292,14 @@ int link_enable(struct link *l, unsigned index, bool on)
 	                       on);
 }
 
-void link_stop(struct link *l, unsigned n)
+void link_stop(struct link *l, const struct vring *v, unsigned n)
 {
 	uint32_t base;
 
 	for (unsigned i = 0; i < n && l->has_protocol; i++)
-		link_enable(l, i, false);
+		link_enable(l, v[i].index, false);
 	for (unsigned i = 0; i < n && front_is_open(&l->front); i++)
-		front_get_vring_base(&l->front, i, &base);
+		front_get_vring_base(&l->front, v[i].index, &base);
 	l->status = 0;
 	add_status(l, 0);
 }

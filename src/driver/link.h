@@ -27,6 +27,7 @@ struct link_want {
 	uint64_t need;     /* refuse a device without these */
 	uint64_t protocol; /* protocol features to use when offered */
 	unsigned pairs;
+	bool control; /* there will be a control queue */
 	unsigned regions;
 	bool inflight;
 };
@@ -55,12 +56,15 @@ void link_close(struct link *l);
 /* Return: 0; -ENOTSUP a needed feature is missing; or what front.h lists. */
 int link_negotiate(struct link *l);
 
-/* @v: all vrings, by their index; @n of them. */
+/* @v: all vrings, the one with the highest index last; @n of them. */
 int link_start(struct link *l, const struct arena *a, const struct vring *v,
                unsigned n);
 int link_enable(struct link *l, unsigned index, bool on);
 /* Best effort: the device may be gone. */
-void link_stop(struct link *l, unsigned n);
+void link_stop(struct link *l, const struct vring *v, unsigned n);
+
+/* The vring number of the control queue (5.1.2 Virtqueues). */
+unsigned link_control_index(const struct link *l);
 
 /* Read the configuration space again; -EOPNOTSUPP: the device shows none. */
 int link_read_config(struct link *l);

@@ -7,6 +7,7 @@
 
 #include <sys/un.h>
 
+#include "driver/ctrlq.h"
 #include "driver/link.h"
 #include "driver/recvq.h"
 #include "driver/sendq.h"
@@ -24,12 +25,14 @@ struct vd_driver {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1];
 	char tag[32];
 	struct arena arena;
-	struct vring *vring; /* by index: receive, transmit, receive ... */
+	struct vring *vring; /* receive, transmit, receive ... control */
 	struct pair *pair;
 	unsigned npairs;
+	bool has_control;
 
 	/* Control thread. */
 	struct link link;
+	struct ctrlq ctrl;
 	int listen_fd; /* opts.server; else -1 */
 	unsigned active_pairs;
 	bool connected;
@@ -44,10 +47,11 @@ struct vd_driver {
 int driver_connect(struct vd_driver *d);
 void driver_disconnect(struct vd_driver *d);
 int driver_service(struct vd_driver *d);
+int driver_tell_pairs(struct vd_driver *d);
 
 static inline unsigned driver_nvrings(const struct vd_driver *d)
 {
-	return d->npairs * 2;
+	return d->npairs * 2 + d->has_control;
 }
 
 #endif
