@@ -24,20 +24,29 @@ static inline uint64_t word_at(const uint8_t *p)
 	return x;
 }
 
+/* Carries are counted apart: an addition and an addition with carry for eight
+ * bytes, and no chain of them. */
+static inline void add_word(uint64_t *sum, uint64_t *carries, uint64_t x)
+{
+	*sum += x;
+	*carries += *sum < x;
+}
+
 static uint64_t sum_bytes(const uint8_t *p, size_t len)
 {
-	uint64_t a = 0, b = 0, last = 0;
+	uint64_t sum = 0, carries = 0, last = 0;
 
 	for (; len >= 32; p += 32, len -= 32) {
-		a = add_carry(a, word_at(p));
-		b = add_carry(b, word_at(p + 8));
-		a = add_carry(a, word_at(p + 16));
-		b = add_carry(b, word_at(p + 24));
+		add_word(&sum, &carries, word_at(p));
+		add_word(&sum, &carries, word_at(p + 8));
+		add_word(&sum, &carries, word_at(p + 16));
+		add_word(&sum, &carries, word_at(p + 24));
 	}
 	for (; len >= 8; p += 8, len -= 8)
-		a = add_carry(a, word_at(p));
+		add_word(&sum, &carries, word_at(p));
 	memcpy(&last, p, len);
-	return add_carry(add_carry(a, b), last);
+	add_word(&sum, &carries, last);
+	return add_carry(sum, carries);
 }
 
 static uint16_t fold(uint64_t sum)
