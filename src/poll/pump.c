@@ -13,11 +13,9 @@
  * visit to each, so queues take turns. Kicks are refused while it is awake, and
  * one that comes nevertheless is emptied and forgotten: a visit follows.
  *
- * Adaptive: while the usual gap between two finds is shorter than what a sleep
- * and a wake-up cost, an empty ring is looked at for that long before sleeping;
- * else the pump sleeps at once. The gap is a decaying mean, measured over
- * sleeps too, so traffic that gets dense is noticed and a silent queue costs
- * nothing.
+ * Adaptive: while it has paid lately (policy.h), an empty ring is looked at
+ * for as long as a sleep and a wake-up cost before sleeping; else the pump
+ * sleeps at once. A silent queue costs nothing.
  *
  * A front end that gives no kick descriptor is polled; when nothing comes, in
  * steps of a millisecond.
@@ -30,10 +28,8 @@
 
 #include "base/log.h"
 #include "base/order.h"
+#include "poll/cost.h"
 
-#define SPIN_NS      30000u   /* about what a sleep and a wake-up cost */
-#define GAP_MOST_NS  4000000u /* so that one long silence is soon forgotten */
-#define GAP_SHIFT    3        /* weight of a new gap: 1/8 */
 #define NAP_NS       1000000u /* between looks at a silent ring without kicks */
 #define EMPTY_EVENTS 16u      /* a descriptor that cries wolf is let go */
 
@@ -56,8 +52,7 @@ struct pump {
 	bool kicked;    /* no visit since the kick */
 	bool fresh;     /* first visit since it woke */
 	unsigned empty_events;
-	uint64_t found_ns; /* the last visit that found something */
-	uint64_t gap_ns;
+	struct policy expect;
 
 	/* Under the queue's lock. */
 	bool waiting; /* on demand: a kick is awaited */
@@ -111,23 +106,12 @@ static bool may_sleep(const struct pump *p)
 	return p->policy != PUMP_POLL && p->q->kick_fd >= 0;
 }
 
-/* Is another look worth more than a sleep? */
-static bool should_spin(const struct pump *p)
-{
-	uint64_t idle_ns = loop_now_ns(p->loop) - p->found_ns;
-
-	if (p->policy == PUMP_POLL)
-		return true;
-	if (p->policy == PUMP_NOTIFY && p->q->kick_fd >= 0)
-		return false;
-	return p->gap_ns < SPIN_NS && idle_ns < SPIN_NS;
-}
-
 static bool go_to_sleep(struct pump *p)
 {
 	if (may_sleep(p) && !kicks_ask(p))
 		return true;
 	count_add(&p->q->ring.count.sleeps, 1);
+	policy_sleeps(&p->expect);
 	set_state(p, ASLEEP);
 	if (!may_sleep(p))
 		loop_timer_set(p->loop, &p->nap, NAP_NS);
@@ -138,11 +122,7 @@ static bool go_to_sleep(struct pump *p)
 
 static void note_find(struct pump *p)
 {
-	uint64_t now = loop_now_ns(p->loop);
-	uint64_t gap = min_of(now - p->found_ns, (uint64_t)GAP_MOST_NS);
-
-	p->gap_ns += (gap >> GAP_SHIFT) - (p->gap_ns >> GAP_SHIFT);
-	p->found_ns = now;
+	policy_found(&p->expect, loop_now_ns(p->loop));
 	count_add(&p->q->ring.count.polls_hit, 1);
 }
 
@@ -152,7 +132,7 @@ static bool found_nothing(struct pump *p)
 	if (p->kicked)
 		count_add(&p->q->ring.count.kicks_empty, 1);
 	p->kicked = false;
-	if (!should_spin(p))
+	if (!policy_look_on(&p->expect, loop_now_ns(p->loop)))
 		return go_to_sleep(p);
 	cpu_relax();
 	return true;
@@ -262,6 +242,9 @@ int pump_set_kick(struct pump *p, int fd)
 
 	loop_watch_remove(&p->watch);
 	p->empty_events = 0;
+	/* A ring without kicks is polled, whatever was said. */
+	p->expect.kind =
+		fd < 0 && p->policy == PUMP_NOTIFY ? PUMP_ADAPTIVE : p->policy;
 	if (fd >= 0)
 		err = loop_watch_add(p->loop, &p->watch, fd, EPOLLIN);
 	return err;
@@ -276,15 +259,15 @@ void pump_set_on_demand(struct pump *p, bool on_demand)
 
 int pump_start(struct pump *p)
 {
-	int err = pump_set_kick(p, p->q->kick_fd);
+	int err;
 
+	policy_init(&p->expect, p->policy, cost_of_sleep_ns());
+	err = pump_set_kick(p, p->q->kick_fd);
 	if (err)
 		return err;
 	ring_kick_disable_any(&p->q->ring);
 	p->running = true;
 	p->kicked = false;
-	p->gap_ns = GAP_MOST_NS;
-	p->found_ns = loop_now_ns(p->loop);
 	pump_wake(p);
 	return 0;
 }
@@ -310,6 +293,7 @@ struct pump *pump_new(struct loop *l, struct vd_queue *q,
 	p->ops = q->device->ops;
 	p->ctx = q->device->ctx;
 	p->policy = policy;
+	cost_of_sleep_ns(); /* measured before there is traffic */
 	p->watch.fn = on_kick;
 	p->poller.fn = visit;
 	p->nap.fn = on_nap_over;

@@ -16,8 +16,7 @@
 
 #include "base/loop.h"
 #include "poll/device.h"
-
-enum pump_policy { PUMP_NOTIFY, PUMP_POLL, PUMP_ADAPTIVE };
+#include "poll/policy.h"
 
 struct pump;
 
