@@ -55,7 +55,8 @@ int rx_init(struct net_rx *rx, unsigned pair)
 	b->max_chains = RX_CHAINS;
 	b->max_segs = RING_SEGS;
 	b->chain = calloc(b->max_chains, sizeof(*b->chain));
-	b->seg = calloc(b->max_segs, sizeof(*b->seg));
+	/* One more, which rx_write() may look at when it looks ahead. */
+	b->seg = calloc(b->max_segs + 1, sizeof(*b->seg));
 	b->gpa = calloc(b->max_segs, sizeof(*b->gpa));
 	rx->segmenter = calloc(1, sizeof(*rx->segmenter));
 	return b->chain && b->seg && b->gpa && rx->segmenter ? 0 : -ENOMEM;
@@ -239,6 +240,7 @@ static always_inline int rx_write(struct net_rx *rx, const struct frame *f,
 		h = hdr_make(f, rx->set.csum);
 	h.num_buffers = le16_make((uint16_t)n);
 	to = &b->seg[b->chain[rx->at].first];
+	__builtin_prefetch(to[1].base, 1); /* usually the next one's buffer */
 	if (likely(n == 1) && likely(to->len >= len + pad))
 		write_flat(to->base, &h, hdr_len, f, pad);
 	else
