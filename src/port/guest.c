@@ -7,8 +7,8 @@
  * transmit queue, which goes to the switch.
  *
  * What the switch does not take, because the next frame's destination is full,
- * stays in the guest's ring; the queue is stalled and looked at again after
- * RETRY_NS. When a burst has been held up for wait_ns, its first frame is
+ * stays in the guest's ring; the queue is stalled and looked at again soon.
+ * When a burst has been held up for wait_ns, its first frame is
  * offered with SEND_LOSSY: the destination drops it, if it is still full, and
  * from then on until it makes progress drops everything at once. So a guest
  * that does not read costs each sender one wait, not one a frame.
@@ -21,7 +21,8 @@
 #include "base/order.h"
 #include "poll/pump.h"
 
-#define RETRY_NS 50000u
+#define RETRY_NS      50000u   /* the first look again; each later one */
+#define RETRY_NS_MOST 1000000u /* after twice as long, up to this */
 
 /* A transmit queue that is held up. Loop thread. */
 struct stall {
@@ -29,6 +30,7 @@ struct stall {
 	struct net_tx *tx;
 	struct loop_timer timer;
 	uint64_t since_ns; /* 0: is not */
+	uint64_t retry_ns;
 };
 
 struct guest {
@@ -100,6 +102,15 @@ static unsigned unblock(struct guest *g, struct stall *s,
 	return g->port.input(&g->port, f, 1, SEND_LOSSY);
 }
 
+/* Look again soon, and less often the longer nothing moves. */
+static void stall_retry(struct guest *g, struct stall *s, unsigned done)
+{
+	if (done || !s->retry_ns)
+		s->retry_ns = RETRY_NS;
+	loop_timer_set(g->loop, &s->timer, s->retry_ns);
+	s->retry_ns = min_of(2 * s->retry_ns, RETRY_NS_MOST);
+}
+
 static unsigned guest_input(void *ctx, struct net_tx *tx,
                             struct frame *const *f, unsigned n)
 {
@@ -116,13 +127,13 @@ static unsigned guest_input(void *ctx, struct net_tx *tx,
 	if (done < n)
 		done += g->port.input(&g->port, f + done, n - done, 0);
 	if (likely(done == n)) {
-		s->since_ns = 0;
+		s->since_ns = s->retry_ns = 0;
 		return n;
 	}
 	if (!s->since_ns)
 		s->since_ns = loop_now_ns(g->loop);
+	stall_retry(g, s, done);
 	s->tx = tx;
-	loop_timer_set(g->loop, &s->timer, RETRY_NS);
 	return done;
 }
 
@@ -140,7 +151,7 @@ static void guest_tx_stopped(void *ctx, struct net_tx *tx)
 	struct stall *s = &g->stall[tx->pair];
 
 	loop_timer_cancel(&s->timer);
-	s->since_ns = 0;
+	s->since_ns = s->retry_ns = 0;
 }
 
 static void guest_announce(void *ctx, struct frame *f)
