@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "poll/pump.h"
@@ -88,6 +89,15 @@ void rig_enable(struct rig *g, unsigned index, bool on)
 	vd_queue_unlock(&k->q);
 }
 
+static uint8_t *map_memory(int fd)
+{
+	void *p = mmap(NULL, RIG_MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+	               0);
+
+	assert(p != MAP_FAILED);
+	return p;
+}
+
 static void make_memory(struct rig *g)
 {
 	uint32_t half = RIG_MEMORY / 2 + 4096 * 3 + 77;
@@ -96,9 +106,14 @@ static void make_memory(struct rig *g)
 		                     .size = RIG_MEMORY - half } };
 	int err;
 
-	g->memory = malloc(RIG_MEMORY);
+	int fd = memfd_create("rig", MFD_CLOEXEC);
+
+	assert(!ftruncate(fd, RIG_MEMORY));
+	g->memory = map_memory(fd);
+	g->alias = map_memory(fd);
+	close(fd);
 	g->queue = calloc(RIG_QUEUES, sizeof(*g->queue));
-	assert(g->memory && g->queue);
+	assert(g->queue);
 	r[0].host = g->memory;
 	r[1].host = g->memory + half;
 	g->mem = mem_new(r, 2, &err);
@@ -165,7 +180,8 @@ void rig_close(struct rig *g)
 		net_device_free(g->dev);
 	mem_put(g->mem);
 	free(g->queue);
-	free(g->memory);
+	munmap(g->memory, RIG_MEMORY);
+	munmap(g->alias, RIG_MEMORY);
 }
 
 void rig_kick(struct rig *g, unsigned index)

@@ -37,6 +37,7 @@ struct rig {
 	struct vd_device device;
 	struct mem *mem;
 	uint8_t *memory;
+	uint8_t *alias; /* the same memory at another address */
 	uint32_t used;  /* bytes handed out */
 	uint32_t floor; /* rings end here */
 	uint64_t features;
