@@ -209,6 +209,9 @@ static always_inline int ring_take(struct ring *r, struct burst *b,
 		if (err <= 0)
 			break;
 		bytes += b->chain[b->n - 1].read_len;
+		/* The slots of a list are gone for those behind it. */
+		if (v & V_PACKED)
+			end = min_of(end, b->n + r->size - packed_held(r));
 	}
 	end = b->n - from;
 	count_add(&r->count.bursts[ring_histogram_slot(end)], 1);

@@ -387,6 +387,33 @@ static void test_packed_overrun(void **state)
 	rig_close(&rig);
 }
 
+/* In one burst: a list takes the last free slots, and the slot behind it, which
+ * is held, is marked available for the next lap. The region is large enough for
+ * runs of plain chains. */
+static void test_packed_overrun_in_burst(void **state)
+{
+	static uint8_t bytes[2 * MEM_SHORT];
+	struct mem_region at = { .gpa = RIG_GPA,
+		                 .size = sizeof(bytes),
+		                 .host = bytes };
+	struct mem *large;
+	int err;
+
+	(void)state;
+	large = mem_new(&at, 1, &err);
+	assert_non_null(large);
+	rig_open(&rig, 4, VIRTIO_F_RING_PACKED);
+	ring_set_mem(&rig.ring, large);
+	rig_offer(&rig, 0, RIG_GPA, 8, 0);
+	assert_int_equal(ring_take_any(&rig.ring, &rig.b, 4), 1);
+	for (unsigned i = 1; i < 5; i++)
+		rig_offer(&rig, i, RIG_GPA, 8, i < 3 ? N : 0);
+	assert_int_equal(ring_take_any(&rig.ring, &rig.b, 4), 1);
+	expect_fault(&rig, RING_CHAIN_OPEN, 0);
+	rig_close(&rig);
+	mem_put(large);
+}
+
 /* Each name has a word, a title and a text; none twice. */
 static void test_names(void **state)
 {
@@ -416,6 +443,7 @@ int main(void)
 		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_too_scattered),
 		cmocka_unit_test(test_packed_overrun),
+		cmocka_unit_test(test_packed_overrun_in_burst),
 		cmocka_unit_test(test_names),
 	};
 
