@@ -123,8 +123,8 @@ void ring_set_mem(struct ring *r, const struct mem *m)
 void ring_set_areas(struct ring *r, const struct ring_conf *c)
 {
 	if (r->first) /* given, and still to be published */
-		r->first = (struct packed_desc *)c->desc +
-		           (r->first - r->pdesc);
+		r->first =
+			(struct packed_desc *)c->desc + (r->first - r->pdesc);
 	r->sdesc = c->desc;
 	r->avail = c->driver;
 	r->used_ring = c->device;
@@ -217,44 +217,49 @@ void ring_track_event(struct ring *r)
 /* --- stamped ------------------------------------------------------------ */
 
 /* A noinline function for each variant, and @name_any() that picks one. The
- * variant is part of the name, so profiles and backtraces show it. */
-#define STAMP(ret, name, args, call)                                           \
-	STAMP_ONE(ret, name, split, 0u, args, call)                            \
-	STAMP_ONE(ret, name, packed, V_PACKED, args, call)                     \
-	STAMP_ONE(ret, name, split_tracked, V_TRACKED, args, call)             \
-	STAMP_ONE(ret, name, packed_tracked, V_PACKED | V_TRACKED, args, call) \
+ * variant is part of the name, so profiles and backtraces show it. @ends is
+ * return, or nothing where there is nothing to return. */
+#define STAMP(ret, ends, name, args, call)                                     \
+	STAMP_ONE(ret, ends, name, split, 0u, args, call)                      \
+	STAMP_ONE(ret, ends, name, packed, V_PACKED, args, call)               \
+	STAMP_ONE(ret, ends, name, split_tracked, V_TRACKED, args, call)       \
+	STAMP_ONE(ret, ends, name, packed_tracked, V_PACKED | V_TRACKED, args, \
+	          call)                                                        \
 	ret name##_any args                                                    \
 	{                                                                      \
 		switch (ring_variant(r)) {                                     \
 		case V_PACKED:                                                 \
-			return name##_packed call;                             \
+			ends name##_packed call;                               \
+			break;                                                 \
 		case V_TRACKED:                                                \
-			return name##_split_tracked call;                      \
+			ends name##_split_tracked call;                        \
+			break;                                                 \
 		case V_PACKED | V_TRACKED:                                     \
-			return name##_packed_tracked call;                     \
+			ends name##_packed_tracked call;                       \
+			break;                                                 \
 		default:                                                       \
-			return name##_split call;                              \
+			ends name##_split call;                                \
 		}                                                              \
 	}
 #define UNPACK(...) __VA_ARGS__
-#define STAMP_ONE(ret, name, variant, v, args, call) \
-	static noinline ret name##_##variant args    \
-	{                                            \
-		return name(UNPACK call, v);         \
+#define STAMP_ONE(ret, ends, name, variant, v, args, call) \
+	static noinline ret name##_##variant args          \
+	{                                                  \
+		ends name(UNPACK call, v);                 \
 	}
 
-STAMP(int, ring_take, (struct ring * r, struct burst *b, unsigned max),
+STAMP(int, return, ring_take, (struct ring * r, struct burst *b, unsigned max),
       (r, b, max))
-STAMP(void, ring_untake, (struct ring * r, struct burst *b, unsigned n),
+STAMP(void, , ring_untake, (struct ring * r, struct burst *b, unsigned n),
       (r, b, n))
-STAMP(void, ring_give,
+STAMP(void, , ring_give,
       (struct ring * r, const struct burst *b, const struct chain *c,
        uint32_t written),
       (r, b, c, written))
-STAMP(void, ring_publish, (struct ring * r), (r))
-STAMP(bool, ring_call_wanted, (struct ring * r), (r))
-STAMP(bool, ring_kick_enable, (struct ring * r), (r))
-STAMP(void, ring_kick_disable, (struct ring * r), (r))
+STAMP(void, , ring_publish, (struct ring * r), (r))
+STAMP(bool, return, ring_call_wanted, (struct ring * r), (r))
+STAMP(bool, return, ring_kick_enable, (struct ring * r), (r))
+STAMP(void, , ring_kick_disable, (struct ring * r), (r))
 
 bool ring_has_work_any(struct ring *r)
 {
