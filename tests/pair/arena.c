@@ -98,6 +98,11 @@ static void chunks_choose(struct arena *a)
 		a->nchunks = min_of(a->nchunks, 64u);
 	else if (w->chunk)
 		a->nchunks = min_of(a->nchunks, 32u);
+	/* Runs of plain chains are taken at once below the region's last
+	 * 64 KiB: half of the places that are used lie there. */
+	else if (w->layout == LAYOUT_ONE)
+		a->nchunks = max_of(a->nchunks,
+		                    a->nchunks / 2 + 65536 / a->chunk + 1);
 	a->data_len = a->chunk * a->nchunks;
 }
 

@@ -46,7 +46,7 @@ void front_open(struct front *f, const struct arena *a, uint8_t *at)
 	f->found = malloc(a->chunk);
 	CHECK(w, f->slot && f->free_id && f->free_table && f->rec &&
 	                 f->free_chunk && f->image && f->found);
-	for (uint32_t i = 0; i < a->nchunks; i++)
+	for (uint32_t i = a->nchunks; i--;)
 		f->free_chunk[f->chunks_free++] = i;
 	c = (struct drv_conf){
 		.features = w->features,

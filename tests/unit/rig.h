@@ -13,7 +13,7 @@
 #include "ring/dev.h"
 
 #define RIG_GPA  UINT64_C(0x10000)
-#define RIG_LEN  0x8000u
+#define RIG_LEN  0x20000u /* runs of plain chains need 64 KiB and more */
 #define RIG_FAR  UINT64_C(0x40000)
 #define RIG_PAGE 0x1000u
 #define RIG_SIZE 16u /* largest queue */
