@@ -51,14 +51,27 @@ void *mem_at_gpa(const struct mem *m, gpa_t at, uint64_t len)
 }
 
 /* Regions are sorted by guest address only, and this is for starting a ring. */
-void *mem_at_uva(const struct mem *m, uva_t at, uint64_t len)
+static const struct mem_region *find_uva(const struct mem *m, uint64_t uva)
 {
 	for (unsigned i = 0; m && i < m->nregions; i++) {
-		const struct mem_region *r = &m->region[i];
-		uint64_t off = at.v - r->uva;
-
-		if (off < r->size && len <= r->size - off)
-			return r->host + off;
+		if (uva - m->region[i].uva < m->region[i].size)
+			return &m->region[i];
 	}
 	return NULL;
+}
+
+void *mem_at_uva(const struct mem *m, uva_t at, uint64_t len)
+{
+	const struct mem_region *r = find_uva(m, at.v);
+
+	if (!r || len > r->size - (at.v - r->uva))
+		return NULL;
+	return r->host + (at.v - r->uva);
+}
+
+gpa_t mem_gpa_of_uva(const struct mem *m, uva_t at, gpa_t none)
+{
+	const struct mem_region *r = find_uva(m, at.v);
+
+	return r ? (gpa_t){ r->gpa + (at.v - r->uva) } : none;
 }

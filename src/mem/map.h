@@ -93,6 +93,10 @@ void *mem_at_gpa(const struct mem *m, gpa_t at, uint64_t len);
  */
 void *mem_at_uva(const struct mem *m, uva_t at, uint64_t len);
 
+/* The guest's address of a front end's virtual one; @none if it is in no
+ * region. */
+gpa_t mem_gpa_of_uva(const struct mem *m, uva_t at, gpa_t none);
+
 /* --- hosted half: map.c ------------------------------------------------ */
 
 /**

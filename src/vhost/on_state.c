@@ -43,12 +43,23 @@ int on_reset_device(struct vhost_backend *b, struct msg *m)
 	return 0;
 }
 
+/* The driver's reset. Some front ends (QEMU) say so before they ask for the
+ * positions of the rings, also when a guest only moves elsewhere: what they
+ * told us stays until they tell us anew. */
+static void driver_reset(struct vhost_backend *b)
+{
+	for (unsigned i = 0; i < b->nvrings; i++)
+		vring_halt(b, &b->vring[i]);
+	if (b->ops->reset)
+		b->ops->reset(b->ctx);
+}
+
 int on_set_status(struct vhost_backend *b, struct msg *m)
 {
 	uint8_t status = (uint8_t)m->body.u64;
 
 	if (!status)
-		device_reset(b);
+		driver_reset(b);
 	b->s.status = status;
 	if (b->ops->set_status)
 		b->ops->set_status(b->ctx, status);

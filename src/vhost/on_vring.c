@@ -78,11 +78,9 @@ int on_get_vring_base(struct vhost_backend *b, struct msg *m)
 
 	if (!v)
 		return -EPROTO;
-	vring_stop(b, v);
+	vring_halt(b, v);
 	if (!v->has_position)
 		v->position = ring_position_initial(is_packed(b));
-	v->has_kick = false;
-	fd_close(&v->q.kick_fd);
 	vring_set_call(v, -1);
 	m->body.state.num = v->position;
 	m->hdr.size = sizeof(m->body.state);

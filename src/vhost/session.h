@@ -157,6 +157,8 @@ struct vring *vring_at(struct vhost_backend *b, uint64_t index);
 int vring_try_start(struct vhost_backend *b, struct vring *v);
 /* Stopped and its position kept. Nothing happens to one that is stopped. */
 void vring_stop(struct vhost_backend *b, struct vring *v);
+/* And it does not start again before another SET_VRING_KICK. */
+void vring_halt(struct vhost_backend *b, struct vring *v);
 void vring_set_enabled(struct vhost_backend *b, struct vring *v, bool on);
 void vring_set_call(struct vring *v, int fd);
 int vring_set_kick(struct vhost_backend *b, struct vring *v, int fd);

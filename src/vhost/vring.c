@@ -49,6 +49,20 @@ static bool vring_translate(struct vhost_backend *b, const struct vring *v,
 	return c->desc && c->driver && c->device;
 }
 
+/*
+ * Where writes to the ring itself are logged. Of a split ring that is the log
+ * address of the used ring. What a front end calls so for a packed ring is only
+ * the small device area; the elements are written into the descriptor ring,
+ * whose place in the guest follows from its address.
+ */
+static gpa_t used_in_guest(const struct vhost_backend *b, const struct vring *v)
+{
+	gpa_t told = { v->addr.log };
+	uva_t desc = { v->addr.desc };
+
+	return is_packed(b) ? mem_gpa_of_uva(b->s.mem, desc, told) : told;
+}
+
 /* Under the queue's lock. */
 static void vring_follow_log(struct vhost_backend *b, struct vring *v)
 {
@@ -57,7 +71,7 @@ static void vring_follow_log(struct vhost_backend *b, struct vring *v)
 
 	r->log = on ? &b->s.log->bits : NULL;
 	r->log_used = v->addr.flags & VHOST_USER_VRING_F_LOG;
-	r->used_gpa = v->addr.log;
+	r->used_gpa = used_in_guest(b, v).v;
 }
 
 static void vring_log(struct vhost_backend *b, struct vring *v,
@@ -66,8 +80,9 @@ static void vring_log(struct vhost_backend *b, struct vring *v,
 	char tag[64];
 
 	snprintf(tag, sizeof(tag), "%s/q%u", b->tag, v->q.index);
-	log_debug(tag, "ring %s size=%u layout=%s enabled=%d", what, v->size,
-	          is_packed(b) ? "packed" : "split", v->q.enabled);
+	log_debug(tag, "ring %s size=%u layout=%s enabled=%d position=%#x",
+	          what, v->size, is_packed(b) ? "packed" : "split",
+	          v->q.enabled, ring_position(&v->q.ring));
 }
 
 /* Under the queue's lock: from here on others may enter. */
@@ -173,6 +188,13 @@ void vring_stop(struct vhost_backend *b, struct vring *v)
 	vring_log(b, v, "stopped");
 }
 
+void vring_halt(struct vhost_backend *b, struct vring *v)
+{
+	vring_stop(b, v);
+	v->has_kick = false;
+	fd_close(&v->q.kick_fd);
+}
+
 void vring_set_enabled(struct vhost_backend *b, struct vring *v, bool on)
 {
 	struct vd_queue *q = &v->q;
@@ -271,6 +293,7 @@ static void vring_follow_memory(struct vhost_backend *b, struct vring *v)
 	ring_set_areas(&q->ring, &c);
 	mem_put(q->mem);
 	q->mem = mem_get(b->s.mem);
+	vring_follow_log(b, v);
 	vd_queue_unlock(q);
 }
 

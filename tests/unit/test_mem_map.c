@@ -93,6 +93,10 @@ static void check_piece(const struct mem *m, struct mem_hit *hit, uint64_t gpa)
 	assert_int_equal(len, min_of(asked, want->gpa + want->size - gpa));
 	assert_ptr_equal(mem_at_gpa(m, (gpa_t){ gpa }, len), p);
 	assert_ptr_equal(mem_at_uva(m, (uva_t){ gpa + 0x7000000 }, len), p);
+	assert_int_equal(mem_gpa_of_uva(m, (uva_t){ gpa + 0x7000000 },
+	                                (gpa_t){ 1 << 30 })
+	                         .v,
+	                 gpa);
 	if (len < asked) {
 		assert_null(mem_at_gpa(m, (gpa_t){ gpa }, asked));
 		assert_null(mem_at_uva(m, (uva_t){ gpa + 0x7000000 }, asked));
@@ -120,6 +124,7 @@ static void test_search(void **state)
 	assert_null(mem_find(NULL, 0));
 	assert_null(mem_at_gpa(NULL, (gpa_t){ 0 }, 1));
 	assert_null(mem_at_uva(NULL, (uva_t){ 0 }, 1));
+	assert_int_equal(mem_gpa_of_uva(NULL, (uva_t){ 0 }, (gpa_t){ 9 }).v, 9);
 }
 
 static int new_error(const struct mem_region *r, unsigned n)

@@ -309,26 +309,45 @@ static void test_replace_fds(void **state)
 
 static void test_reset(void **state)
 {
-	static const uint32_t request[] = { VHOST_USER_RESET_DEVICE,
-		                            VHOST_USER_SET_STATUS };
+	struct vhost_queue_info q;
+	struct peer p;
 
 	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
-		struct vhost_queue_info q;
+	peer_open(&p);
+	peer_run(&p, VIRTIO_F_VERSION_1, 0, 16);
+	peer_echo(&p, 0, 3);
+	assert_int_equal(peer_ask_u64(&p, VHOST_USER_RESET_DEVICE, 0), 0);
+	q = peer_queue(&p, 0);
+	assert_true(!q.started && !q.enabled);
+	assert_int_equal(p.dev.resets, 1);
+	peer_run(&p, VIRTIO_F_VERSION_1 | VIRTIO_F_RING_PACKED, 0, 15);
+	peer_echo(&p, 0, 40);
+	peer_close(&p);
+}
+
+/* QEMU writes 0 to the status before it asks where the rings are. */
+static void test_status(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < array_len(layouts); i++) {
+		bool packed = layouts[i] & VIRTIO_F_RING_PACKED;
 		struct peer p;
 
 		peer_open(&p);
-		peer_run(&p, VIRTIO_F_VERSION_1, 0, 16);
+		peer_run(&p, layouts[i], 0, 16);
 		peer_ask_u64(&p, VHOST_USER_SET_STATUS, 15);
 		assert_int_equal(p.dev.status, 15);
 		assert_int_equal(peer_get_u64(&p, VHOST_USER_GET_STATUS), 15);
-		peer_echo(&p, 0, 3);
-		assert_int_equal(peer_ask_u64(&p, request[i], 0), 0);
-		q = peer_queue(&p, 0);
-		assert_true(!q.started && !q.enabled);
+		peer_echo(&p, 0, 21);
+		assert_int_equal(peer_ask_u64(&p, VHOST_USER_SET_STATUS, 0), 0);
+		assert_false(peer_queue(&p, 0).started);
 		assert_int_equal(p.dev.resets, 1);
 		assert_int_equal(peer_get_u64(&p, VHOST_USER_GET_STATUS), 0);
-		peer_run(&p, VIRTIO_F_VERSION_1 | VIRTIO_F_RING_PACKED, 0, 15);
+		assert_int_equal(peer_set_memory(&p), 0);
+		assert_false(peer_queue(&p, 0).started);
+		assert_int_equal(peer_get_base(&p, 0),
+		                 packed ? 0x800a800a : 21);
+		peer_run(&p, layouts[3 - i], 0, 16);
 		peer_echo(&p, 0, 40);
 		peer_close(&p);
 	}
@@ -515,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_silence_after_stop),
 		cmocka_unit_test(test_replace_fds),
 		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_reset_owner),
 		cmocka_unit_test(test_features_while_running),
 		cmocka_unit_test(test_config),
