@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -157,6 +158,17 @@ static int control_open(struct program *p)
 	return err;
 }
 
+/* Each queue of each guest brings three descriptors. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
 /* --- from start to end --------------------------------------------------- */
 
 static void program_end(struct program *p)
@@ -182,6 +194,7 @@ static int program_run(struct program *p, struct config *c)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
+	raise_descriptor_limit();
 	logger_init((enum log_level)c->log_level);
 	err = daemon_start(&p->daemon, c);
 	if (!err)

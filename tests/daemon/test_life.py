@@ -288,6 +288,17 @@ def leaks_nothing(folder):
         has(text, "ERROR SUMMARY: 0 errors")
 
 
+def takes_the_descriptors_it_may_have(folder):
+    with Daemon(folder, "--port", guest("a"),
+                wrap=["sh", "-c", 'ulimit -Sn 100; exec "$@"', "sh"]) as d:
+        d.wait_ready()
+        with open("/proc/%d/limits" % d.pid, encoding="utf-8") as f:
+            soft, hard = next(x for x in f if "open files" in x).split()[3:5]
+        equal(soft, hard, "soft limit")
+        with open("/proc/%d/status" % d.pid, encoding="utf-8") as f:
+            has(f.read(), "NoNewPrivs:\t1")
+
+
 def keeps_no_descriptor(folder):
     with Daemon(folder, "--port", guest("a"), "--port", guest("b")) as d:
         d.wait_ready()
@@ -309,4 +320,4 @@ run((leaves_when_told, comes_back_after_kill, second_is_refused, fails_whole,
      keeps_what_it_has_when_the_file_is_wrong, follows_under_traffic,
      conventional_program, conventional_descriptor,
      tells_the_service_manager, speaks_to_the_journal, leaks_nothing,
-     keeps_no_descriptor))
+     takes_the_descriptors_it_may_have, keeps_no_descriptor))
