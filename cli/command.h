@@ -12,6 +12,7 @@
  * it. */
 #define CONTROL_DEFAULT "/run/viaduct/control.sock"
 
+int cmd_bench(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 

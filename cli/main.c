@@ -18,6 +18,8 @@ struct command {
 
 /* Alphabetical. */
 static const struct command commands[] = {
+	{ "bench", cmd_bench,
+	  "measure what policies and packets cost on this machine" },
 	{ "demo", cmd_demo,
 	  "show guests on a switch talk to each other and the host" },
 	{ "status", cmd_status, "ask a running viaductd how it is" },
