@@ -18,7 +18,9 @@
  *
  * Threads: each queue pair belongs to one thread at a time (send, receive,
  * release, flush, arm, wait, on that pair). Everything else is called by one
- * thread while no other is inside the driver.
+ * thread while no other is inside the driver. With more than one thread set
+ * opts.manual_service, for otherwise a wait may take the queues down that
+ * another thread works on.
  *
  * The device is not trusted. One that breaks a rule of the ring breaks that
  * queue: calls answer -EBADMSG and vd_driver_fault() names the rule. Received
@@ -82,6 +84,9 @@ struct vd_driver_opts {
 	unsigned timeout_ms;   /**< for connecting and each answer; 0: 5000 */
 	unsigned reconnect_ms; /**< longest pause between attempts to come back
 				after the device went away; 0: do not try */
+
+	bool manual_service; /**< vd_driver_wait() leaves the connection
+				alone and says -ENOTCONN when it is gone */
 
 	unsigned queue_pairs; /**< 0: 1; fewer if the device has fewer */
 	unsigned queue_size;  /**< descriptors a queue; 0: 256 */
@@ -177,7 +182,7 @@ VD_PUBLIC void vd_driver_release(struct vd_driver *d, unsigned pair);
  * @timeout_ms: -1: for ever; 0: only look
  *
  * Sends notifications that the policy put off when they are due, and looks
- * after the connection as vd_driver_service() does.
+ * after the connection as vd_driver_service() does (unless manual_service).
  * Return: what is there, of @what; 0 time is over; -EBADMSG, -ENOTCONN (at the
  * end of the time, if the device was away).
  */

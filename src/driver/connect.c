@@ -226,7 +226,7 @@ void driver_disconnect(struct vd_driver *d)
 /* --- afterwards -------------------------------------------------------- */
 
 /* The device says nothing on its own: readable means gone, or gone mad. */
-static bool has_hung_up(const struct vd_driver *d)
+bool driver_has_hung_up(const struct vd_driver *d)
 {
 	struct pollfd p = { .fd = d->link.front.sock.fd, .events = POLLIN };
 
@@ -274,7 +274,7 @@ int driver_service(struct vd_driver *d)
 {
 	if (d->connected && front_is_open(&d->link.front))
 		serve_back(d);
-	if (d->connected && has_hung_up(d)) {
+	if (d->connected && driver_has_hung_up(d)) {
 		log_warn(d->tag, "device went away");
 		driver_disconnect(d);
 		d->pause_ms = min_of(FIRST_PAUSE_MS, d->opts.reconnect_ms);

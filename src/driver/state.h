@@ -47,6 +47,7 @@ struct vd_driver {
 int driver_connect(struct vd_driver *d);
 void driver_disconnect(struct vd_driver *d);
 int driver_service(struct vd_driver *d);
+bool driver_has_hung_up(const struct vd_driver *d);
 int driver_tell_pairs(struct vd_driver *d);
 
 static inline unsigned driver_nvrings(const struct vd_driver *d)

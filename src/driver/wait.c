@@ -117,8 +117,17 @@ int vd_driver_call_fd(const struct vd_driver *d, unsigned pair, unsigned what)
 	return what == VD_WAIT_SEND ? p->tx.q.vr->call_fd : p->rx.q.vr->call_fd;
 }
 
-/* Sleep until an interrupt, news from the device, or @ns. */
-static void sleep_on(struct vd_driver *d, struct pair *p, uint64_t ns)
+/* Somebody looks after the connection: here, or when all threads are out. */
+static int look_after(struct vd_driver *d)
+{
+	if (!d->opts.manual_service)
+		return driver_service(d);
+	return driver_has_hung_up(d) ? -ENOTCONN : 1;
+}
+
+/* Sleep until an interrupt, news from the device, or @ns. Negative: the device
+ * is gone and manual_service leaves it at that. */
+static int sleep_on(struct vd_driver *d, struct pair *p, uint64_t ns)
 {
 	struct timespec t = { (time_t)(ns / 1000000000u),
 		              (long)(ns % 1000000000u) };
@@ -126,18 +135,21 @@ static void sleep_on(struct vd_driver *d, struct pair *p, uint64_t ns)
 		{ .fd = p->rx.q.vr->call_fd, .events = POLLIN },
 		{ .fd = p->tx.q.vr->call_fd, .events = POLLIN },
 		{ .fd = d->link.front.sock.fd, .events = POLLIN },
-		{ .fd = d->link.front.back_fd, .events = POLLIN },
+		{ .fd = d->opts.manual_service ? -1 : d->link.front.back_fd,
+		  .events = POLLIN },
 	};
+	int err = 0;
 
 	count_add(&p->waits, 1);
 	if (ppoll(f, array_len(f), &t, NULL) <= 0)
-		return;
+		return 0;
 	if (f[0].revents)
 		netq_drain_calls(&p->rx.q);
 	if (f[1].revents)
 		netq_drain_calls(&p->tx.q);
 	if (f[2].revents || f[3].revents)
-		driver_service(d);
+		err = look_after(d);
+	return d->opts.manual_service ? min_of(err, 0) : 0;
 }
 
 /* Nobody is there: wait for the next attempt. */
@@ -164,10 +176,11 @@ static int wait_once(struct vd_driver *d, struct pair *p, unsigned what,
 		owed_ns = sendq_kick_when_due(&p->tx);
 		if (owed_ns)
 			ns = min_of(ns, owed_ns);
-		sleep_on(d, p, ns);
+		there = sleep_on(d, p, ns);
 		if (!d->connected)
 			return 0;
-		there = look(p, what);
+		if (!there)
+			there = look(p, what);
 	}
 	disarm(p);
 	return there;
@@ -188,8 +201,8 @@ static int poll_for(struct vd_driver *d, struct pair *p, unsigned what,
 		}
 		sendq_kick_when_due(&p->tx);
 	} while (clock_ns() < end);
-	driver_service(d);
-	return 0;
+	there = look_after(d);
+	return d->opts.manual_service ? min_of(there, 0) : 0;
 }
 
 int vd_driver_wait(struct vd_driver *d, unsigned pair, unsigned what,
@@ -207,6 +220,8 @@ int vd_driver_wait(struct vd_driver *d, unsigned pair, unsigned what,
 		there = d->connected ? look(p, what) : 0;
 		if (there)
 			return there;
+		if (!d->connected && d->opts.manual_service)
+			return -ENOTCONN;
 		now = clock_ns();
 		if (now >= end)
 			break;

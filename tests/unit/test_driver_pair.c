@@ -102,7 +102,7 @@ static void rig_close(struct rig *r)
 
 static void send_some(struct rig *r, unsigned pair, uint64_t until)
 {
-	static uint8_t frame[BURST][LEN_MAX];
+	static _Thread_local uint8_t frame[BURST][LEN_MAX];
 	unsigned n = 1 + next_random(&r->seed) % BURST, k = 0;
 	struct vd_packet p[BURST] = { 0 };
 	struct iovec iov[BURST][2];
@@ -126,7 +126,7 @@ static void send_some(struct rig *r, unsigned pair, uint64_t until)
 
 static void receive_some(struct rig *r, unsigned pair)
 {
-	static uint8_t want[LEN_MAX + 8];
+	static _Thread_local uint8_t want[LEN_MAX + 8];
 	struct vd_packet p[BURST];
 	int n;
 
@@ -305,6 +305,57 @@ static void test_pairs(void **state)
 	rig_close(&r);
 }
 
+struct worker {
+	struct rig r; /* a copy: counters of its own */
+	unsigned pair;
+	pthread_t thread;
+};
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	exchange(&w->r, w->pair, PACKETS / slow());
+	/* Until the device is gone. */
+	while (vd_driver_wait(w->r.d, w->pair, VD_WAIT_RECEIVE, 20000) >= 0)
+		;
+	return NULL;
+}
+
+static void test_a_thread_a_pair(void **state)
+{
+	struct vd_driver_opts o = { .queue_pairs = ECHO_PAIRS,
+		                    .manual_service = true };
+	struct worker w[ECHO_PAIRS];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, RING_BITS | VIRTIO_NET_F_MQ, &o);
+	for (unsigned i = 0; i < ECHO_PAIRS; i++) {
+		w[i] = (struct worker){ .r = { .d = r.d,
+			                       .seed = r.seed + i,
+			                       .len_max = r.len_max,
+			                       .window = r.window },
+			                .pair = i };
+		pthread_create(&w[i].thread, NULL, worker_main, &w[i]);
+	}
+	/* It leaves when all are through. */
+	for (unsigned i = 0; i < ECHO_PAIRS; i++) {
+		struct vd_driver_stats s = { .size = sizeof(s) };
+
+		do {
+			usleep(1000);
+			vd_driver_stats(r.d, (int)i, &s);
+		} while (s.rx_packets < PACKETS / slow());
+	}
+	echo_stop(&r.e);
+	for (unsigned i = 0; i < ECHO_PAIRS; i++)
+		pthread_join(w[i].thread, NULL);
+	assert_int_equal(vd_driver_service(r.d), -ENOTCONN);
+	vd_driver_close(r.d);
+	assert_int_equal(r.e.no_room, 0);
+}
+
 /* --- policies ---------------------------------------------------------- */
 
 static void test_policies_change_at_run_time(void **state)
@@ -446,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_driver_chooses),
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_a_thread_a_pair),
 		cmocka_unit_test(test_policies_change_at_run_time),
 		cmocka_unit_test(test_later_kicks_less),
 		cmocka_unit_test(test_delayed_kick_is_sent_in_time),
