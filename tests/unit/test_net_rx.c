@@ -518,6 +518,51 @@ static void test_broken(void **state)
 	}
 }
 
+/* C30h: with the dirty log on, the pages that were written are marked, and no
+ * others. */
+static void test_tracked(void **state)
+{
+	static uint8_t bits[(RIG_BASE + RIG_MEMORY) / 4096 / 8];
+	static bool wrote[(RIG_BASE + RIG_MEMORY) / 4096];
+	const struct dirty_log log = { bits, sizeof(bits) };
+	struct dice d = { 18 };
+
+	(void)state;
+	for (unsigned c = 0; c < array_len(combos); c++) {
+		memset(bits, 0, sizeof(bits));
+		memset(wrote, 0, sizeof(wrote));
+		rig_open(&rig, &conf, &events, combos[c].features, 64);
+		rig.queue[0].q.ring.log = &log;
+		for (unsigned i = 0; i < 40; i++) {
+			struct packet_wish w = { .payload =
+				                         dice_roll(&d, 4000) };
+			struct rx_result r = { 0 };
+			uint32_t written;
+			int token;
+
+			make(&frame[0], 0, &w, &d);
+			rig_post(&rig, 0, 2500, 2);
+			assert_int_equal(send_one(&frame[0], false, &r), 1);
+			token = rig_reap(&rig, 0, &written);
+			assert_true(token >= 0);
+			for (uint32_t k = 0; k < written; k++) {
+				const struct drv_piece *p =
+					rig.queue[0].piece[token];
+				uint64_t at = k < 2500 ? p[0].gpa + k
+				                       : p[1].gpa + k - 2500;
+
+				wrote[at / 4096] = true;
+			}
+			/* Spread them, so that pages stay clean between. */
+			rig_alloc(&rig, 9000);
+		}
+		for (size_t i = 0; i < array_len(wrote); i++)
+			assert_int_equal(bits[i / 8] >> (i % 8) & 1, wrote[i]);
+		rig.queue[0].q.ring.log = NULL;
+		rig_close(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -532,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_pieces_whole),
 		cmocka_unit_test(test_uncuttable),
 		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_tracked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
