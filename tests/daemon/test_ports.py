@@ -250,6 +250,40 @@ def speaks_with_passt(folder):
             passt.terminate()
 
 
+def speaks_with_qemu(folder):
+    """A QEMU without a guest, whose hub joins two switches by two of our
+    stream ports: one that listens and one that connects."""
+    if not shutil.which("qemu-system-x86_64"):
+        raise Skip("no QEMU")
+    d, (a, b) = start(
+        folder, {"a": "", "b": "switch=x"},
+        "--port", "name=qa,type=stream,socket=qa.sock",
+        "--port", "name=qb,type=stream,socket=qb.sock,switch=x,mode=client")
+    stream = "stream,id=%s,server=%s,addr.type=unix,addr.path=" + folder + \
+        "/q%s.sock"
+    with d, subprocess.Popen(
+            ["qemu-system-x86_64", "-machine", "none", "-nodefaults",
+             "-display", "none", "-monitor", "none", "-serial", "none",
+             "-netdev", stream % ("a", "off", "a"),
+             "-netdev", stream % ("b", "on", "b"),
+             "-netdev", "hubport,hubid=0,id=ha,netdev=a",
+             "-netdev", "hubport,hubid=0,id=hb,netdev=b"],
+            stderr=subprocess.PIPE, text=True) as qemu:
+        try:
+            until(lambda: qemu.poll() is not None or all(
+                d.port(n)["stream"]["connected"] for n in ("qa", "qb")),
+                "QEMU")
+            if qemu.poll() is not None:
+                raise Skip("QEMU: " + qemu.stderr.read().strip()[-80:])
+            for n in (46, 200, 1400):
+                a.send(frame(None, 1, b"x" * n))
+                equal(b.receive(), frame(None, 1, b"x" * n))
+                b.send(frame(1, 2, b"y" * n))
+                equal(a.receive(), frame(1, 2, b"y" * n))
+        finally:
+            qemu.terminate()
+
+
 run((floods_and_learns, switches_are_apart, vlans, isolated,
-     allowed_addresses, rates, records_and_replays, speaks_with_passt,
+     allowed_addresses, rates, records_and_replays, speaks_with_passt, speaks_with_qemu,
      reaches_the_host))
