@@ -26,6 +26,7 @@
 #include "control.h"
 #include "daemon.h"
 #include "logger.h"
+#include "mem/guard.h"
 #include "notify.h"
 #include "options.h"
 #include "status.h"
@@ -193,6 +194,7 @@ static int program_run(struct program *p, struct config *c)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	mem_guard_install();
 
 	raise_descriptor_limit();
 	logger_init((enum log_level)c->log_level);

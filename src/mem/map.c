@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mem/guard.h"
+
 static struct mem *mem_alloc(unsigned nregions)
 {
 	struct mem *m;
@@ -138,6 +140,7 @@ int mem_map_region(struct mem_region *r, int fd)
 	}
 	/* A core file of the daemon is not to hold its guests. */
 	madvise(r->mapping, (size_t)bytes, MADV_DONTDUMP);
+	mem_guard_add(r->mapping, (size_t)bytes);
 	r->mapped = (size_t)bytes;
 	r->host = (uint8_t *)r->mapping + skip;
 	return 0;
@@ -148,6 +151,7 @@ void mem_unmap_region(struct mem_region *r)
 	if (!r->mapping)
 		return;
 	if (--*r->sharers == 0) {
+		mem_guard_remove(r->mapping);
 		munmap(r->mapping, r->mapped);
 		free(r->sharers);
 	}
