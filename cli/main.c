@@ -22,6 +22,7 @@ static const struct command commands[] = {
 	  "measure what policies and packets cost on this machine" },
 	{ "demo", cmd_demo,
 	  "show guests on a switch talk to each other and the host" },
+	{ "report", cmd_report, "make a page with plots of what bench said" },
 	{ "status", cmd_status, "ask a running viaductd how it is" },
 };
 
