@@ -399,7 +399,7 @@ static unsigned run_of(const struct net_device *d, struct frame *const *f,
 }
 
 unsigned net_send(struct net_device *d, struct frame *const *f, unsigned n,
-                  bool lossy, struct rx_result *result)
+                  unsigned flags, struct rx_result *result)
 {
 	unsigned done = 0, pair, run, got;
 
@@ -410,7 +410,7 @@ unsigned net_send(struct net_device *d, struct frame *const *f, unsigned n,
 			done += run;
 			continue;
 		}
-		got = rx_send(&d->rx[pair], f + done, run, lossy, result);
+		got = rx_send(&d->rx[pair], f + done, run, flags, result);
 		done += got;
 		if (got < run)
 			break;

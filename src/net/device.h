@@ -54,7 +54,7 @@ const struct device_ops *net_device_ops(const struct net_device *d);
  * Return: how many are done with, from the first: written or dropped.
  */
 unsigned net_send(struct net_device *d, struct frame *const *f, unsigned n,
-                  bool lossy, struct rx_result *result);
+                  unsigned flags, struct rx_result *result);
 void net_flush(struct net_device *d);
 
 #endif

@@ -320,7 +320,6 @@ static noinline void rx_drop(struct net_rx *rx, int why)
 {
 	count_add(&rx->q->ring.count.drops, 1);
 	if (why == 0) {
-		rx->stuck = true;
 		rx->result->drop_full++;
 	} else if (why == -E2BIG) {
 		rx->result->drop_bad++;
@@ -345,8 +344,9 @@ static always_inline void rx_make_room(struct net_rx *rx, const unsigned v)
 
 static always_inline unsigned rx_burst(struct net_rx *rx,
                                        struct frame *const *f, unsigned n,
-                                       bool lossy, const unsigned v)
+                                       unsigned flags, const unsigned v)
 {
+	bool lossy = flags & RX_LOSSY || rx->stuck;
 	unsigned i;
 	int got;
 
@@ -357,7 +357,7 @@ static always_inline unsigned rx_burst(struct net_rx *rx,
 			continue;
 		if (unlikely(f[i]->hdr.flags) &&
 		    segment_needed(f[i], rx->set.allowed))
-			got = rx_segment(rx, f[i], lossy || rx->stuck, v);
+			got = rx_segment(rx, f[i], lossy, v);
 		else
 			got = rx_write(rx, f[i],
 			               f[i]->len > LONG_LEN ? RX_TAKE : n - i,
@@ -366,8 +366,10 @@ static always_inline unsigned rx_burst(struct net_rx *rx,
 			rx->stuck = false;
 			continue;
 		}
-		if (got == 0 && !lossy && !rx->stuck)
+		if (got == 0 && !lossy)
 			break;
+		if (got == 0 && flags & RX_WAITED)
+			rx->stuck = true;
 		rx_drop(rx, got);
 	}
 	ring_untake(&rx->q->ring, &rx->burst, rx->burst.n - rx->at, v);
@@ -376,12 +378,12 @@ static always_inline unsigned rx_burst(struct net_rx *rx,
 	return i;
 }
 
-#define X(name, v)                                                       \
-	static noinline unsigned rx_burst_##name(struct net_rx *rx,      \
-	                                         struct frame *const *f, \
-	                                         unsigned n, bool lossy) \
-	{                                                                \
-		return rx_burst(rx, f, n, lossy, v);                     \
+#define X(name, v)                                                           \
+	static noinline unsigned rx_burst_##name(struct net_rx *rx,          \
+	                                         struct frame *const *f,     \
+	                                         unsigned n, unsigned flags) \
+	{                                                                    \
+		return rx_burst(rx, f, n, flags, v);                         \
 	}
 RING_VARIANTS(X)
 #undef X
@@ -389,18 +391,18 @@ RING_VARIANTS(X)
 #define X(name, v) [v] = rx_burst_##name,
 static unsigned (*const rx_table[RING_VARIANT_COUNT])(
 	struct net_rx *, struct frame *const *, unsigned,
-	bool) = { RING_VARIANTS(X) };
+	unsigned) = { RING_VARIANTS(X) };
 #undef X
 
 unsigned rx_send(struct net_rx *rx, struct frame *const *f, unsigned n,
-                 bool lossy, struct rx_result *result)
+                 unsigned flags, struct rx_result *result)
 {
 	struct vd_queue *q = rx->q;
 
 	vd_queue_lock(q);
 	rx->result = result;
 	if (likely(queue_is_live(q) && rx->set.active))
-		n = rx_table[ring_variant(&q->ring)](rx, f, n, lossy);
+		n = rx_table[ring_variant(&q->ring)](rx, f, n, flags);
 	else
 		result->drop_down += n;
 	vd_queue_unlock(q);

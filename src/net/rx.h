@@ -32,6 +32,10 @@ struct rx_result {
 	uint64_t drop_offload;
 };
 
+/* The values of port.h, which net does not know. */
+#define RX_LOSSY  1u /* drop and count what does not fit */
+#define RX_WAITED 2u /* with it: it was waited for, the guest is stuck */
+
 struct net_rx {
 	/* NULL before the first start, then always the same. Others than the
 	 * owner learn from steer.h that it is there. */
@@ -54,8 +58,8 @@ void rx_fini(struct net_rx *rx);
 /**
  * rx_send() - write frames into the guest's buffers, not visible yet
  * @f:	    frames, in order
- * @lossy:  do not wait for room: drop and count what does not fit, and from
- *	    then on until there is progress
+ * @flags:  RX_*; with RX_WAITED what does not fit is dropped at once from then
+ *	    on, until there is progress
  * @result: added to
  *
  * Any thread: takes the queue's lock, once.
@@ -63,7 +67,7 @@ void rx_fini(struct net_rx *rx);
  * Return: how many of them are done with, written or dropped.
  */
 unsigned rx_send(struct net_rx *rx, struct frame *const *f, unsigned n,
-                 bool lossy, struct rx_result *result);
+                 unsigned flags, struct rx_result *result);
 
 /* Publish what was written and interrupt if wanted. Any thread. */
 void rx_flush(struct net_rx *rx);

@@ -9,7 +9,7 @@
  * What the switch does not take, because the next frame's destination is full,
  * stays in the guest's ring; the queue is stalled and looked at again soon.
  * When a burst has been held up for wait_ns, its first frame is
- * offered with SEND_LOSSY: the destination drops it, if it is still full, and
+ * offered with SEND_WAITED: the destination drops it, if it is still full, and
  * from then on until it makes progress drops everything at once. So a guest
  * that does not read costs each sender one wait, not one a frame.
  */
@@ -42,6 +42,9 @@ struct guest {
 	struct stall stall[];
 };
 
+_Static_assert(SEND_LOSSY == RX_LOSSY && SEND_WAITED == RX_WAITED,
+               "flags go through as they are");
+
 static struct guest *of_port(struct port *p)
 {
 	return container_of(p, struct guest, port);
@@ -55,7 +58,7 @@ static unsigned guest_send(struct port *p, struct frame *const *f, unsigned n,
 	struct rx_result r = { 0 };
 	unsigned done;
 
-	done = net_send(of_port(p)->dev, f, n, flags & SEND_LOSSY, &r);
+	done = net_send(of_port(p)->dev, f, n, flags, &r);
 	count_add_shared(&p->count.out_frames, r.frames);
 	count_add_shared(&p->count.out_bytes, r.bytes);
 	if (likely(r.frames == n))
@@ -99,7 +102,7 @@ static unsigned unblock(struct guest *g, struct stall *s,
 {
 	if (!s->since_ns || loop_now_ns(g->loop) - s->since_ns < g->wait_ns)
 		return 0;
-	return g->port.input(&g->port, f, 1, SEND_LOSSY);
+	return g->port.input(&g->port, f, 1, SEND_LOSSY | SEND_WAITED);
 }
 
 /* Look again soon, and less often the longer nothing moves. */

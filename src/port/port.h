@@ -10,7 +10,7 @@
  *
  * When a destination is full, send answers less than it was given. The source
  * keeps the rest (a guest's own ring backs up, as with a real NIC), waits for a
- * bounded time, and then offers them again with SEND_LOSSY: what still does not
+ * bounded time, and then offers them again with SEND_LOSSY | SEND_WAITED: what still does not
  * fit is dropped and counted by the destination. A destination that stays full
  * answers SEND_LOSSY's way at once until it makes progress, so that one stuck
  * guest never slows the others.
@@ -20,7 +20,8 @@
 
 #include "net/frame.h"
 
-#define SEND_LOSSY 1u /* take all; drop and count what does not fit */
+#define SEND_LOSSY  1u /* take all; drop and count what does not fit */
+#define SEND_WAITED 2u /* with it: the wait is over, what is full is stuck */
 
 struct port;
 

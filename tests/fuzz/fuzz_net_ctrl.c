@@ -43,7 +43,7 @@ static void receive(void)
 	struct frame *p = &f;
 	struct rx_result r = { 0 };
 
-	assert(net_send(rig.dev, &p, 1, true, &r) == 1);
+	assert(net_send(rig.dev, &p, 1, RX_LOSSY, &r) == 1);
 	net_flush(rig.dev);
 	assert(r.frames + r.drop_full <= 1);
 }

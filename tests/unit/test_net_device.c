@@ -179,7 +179,7 @@ static bool foreign_passes(void)
 
 	f.room[FRAME_HEAD_ROOM] = 2;
 	rig_post(&rig, 0, 100, 1);
-	assert_int_equal(net_send(rig.dev, &p, 1, false, &r), 1);
+	assert_int_equal(net_send(rig.dev, &p, 1, 0, &r), 1);
 	net_flush(rig.dev);
 	return rig_receive(&rig, 0, &h, got) == 60;
 }

@@ -328,10 +328,10 @@ static void test_make(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_split),    cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_runt),     cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_features), cmocka_unit_test(test_make),
+		cmocka_unit_test(test_split), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_again), cmocka_unit_test(test_runt),
+		cmocka_unit_test(test_edges), cmocka_unit_test(test_features),
+		cmocka_unit_test(test_make),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

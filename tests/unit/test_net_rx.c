@@ -58,9 +58,9 @@ static void make(struct frame *f, unsigned slot, const struct packet_wish *w,
 	packet_view(&packet, f, segs[slot], 1 + dice_roll(d, 31), d);
 }
 
-static unsigned send_one(struct frame *f, bool lossy, struct rx_result *r)
+static unsigned send_one(struct frame *f, unsigned flags, struct rx_result *r)
 {
-	unsigned n = net_send(rig.dev, &f, 1, lossy, r);
+	unsigned n = net_send(rig.dev, &f, 1, flags, r);
 
 	net_flush(rig.dev);
 	return n;
@@ -83,7 +83,7 @@ static void lengths(const struct combo *c, uint32_t len, uint32_t buf,
 	make(&frame[0], 0, &(struct packet_wish){ .payload = len }, &d);
 	if (merge)
 		want = (h + packet.len + buf * npieces - 1) / (buf * npieces);
-	assert_int_equal(send_one(&frame[0], true, &r), 1);
+	assert_int_equal(send_one(&frame[0], RX_LOSSY, &r), 1);
 	if (want > posted || (!merge && h + packet.len > buf * npieces)) {
 		assert_int_equal(rig_receive(&rig, 0, &hdr, got), -1);
 		assert_int_equal(r.drop_bad + r.drop_full, 1);
@@ -132,7 +132,7 @@ static void test_pad(void **state)
 			memset(f.room, 0x77, sizeof(f.room));
 			segs[0][0] = (struct seg){ f.room, len - f.head_len };
 			assert_true(rig_post(&rig, 0, 100, 1) >= 0);
-			assert_int_equal(send_one(&f, false, &r), 1);
+			assert_int_equal(send_one(&f, 0, &r), 1);
 			assert_int_equal(rig_receive(&rig, 0, &hdr, got),
 			                 max_of(len, 60u));
 			for (unsigned i = 0; i < max_of(len, 60u); i++)
@@ -163,7 +163,7 @@ static void test_runt_buffers(void **state)
 			assert_true(rig_post(&rig, 0, 2000, 1) >= 0);
 			make(&frame[0], 0,
 			     &(struct packet_wish){ .payload = 500 }, &d);
-			assert_int_equal(send_one(&frame[0], false, &r), 1);
+			assert_int_equal(send_one(&frame[0], 0, &r), 1);
 			if (len < h) {
 				assert_int_equal(rig_reap(&rig, 0, &written),
 				                 token);
@@ -203,12 +203,12 @@ static void bursts(const struct combo *c, unsigned n, unsigned room)
 		frame[i].room[FRAME_HEAD_ROOM + 20] = (uint8_t)i;
 		f[i] = &frame[i];
 	}
-	done = net_send(rig.dev, f, n, false, &r);
+	done = net_send(rig.dev, f, n, 0, &r);
 	assert_int_equal(done, min_of(n, room));
 	net_flush(rig.dev);
 	for (unsigned i = room; i < n; i++)
 		rig_post(&rig, 0, 1600, 1);
-	done += net_send(rig.dev, f + done, n - done, false, &r);
+	done += net_send(rig.dev, f + done, n - done, 0, &r);
 	net_flush(rig.dev);
 	assert_int_equal(done, n);
 	assert_int_equal(r.frames, n);
@@ -251,7 +251,7 @@ static void test_jumbo(void **state)
 				;
 			make(&frame[0], 0,
 			     &(struct packet_wish){ .payload = len }, &d);
-			assert_int_equal(send_one(&frame[0], false, &r), 1);
+			assert_int_equal(send_one(&frame[0], 0, &r), 1);
 			assert_int_equal(r.frames, 1);
 			assert_int_equal(rig_receive(&rig, 0, &hdr, got),
 			                 packet.len);
@@ -276,25 +276,29 @@ static void test_too_small(void **state)
 		make(&frame[0], 0, &(struct packet_wish){ .payload = 1000 },
 		     &d);
 		/* Merging could use more; else it never fits. */
-		assert_int_equal(send_one(&frame[0], false, &r), !merge);
+		assert_int_equal(send_one(&frame[0], 0, &r), !merge);
 		assert_int_equal(r.drop_bad, !merge);
+		/* Lost because nobody waits: no reason not to wait for others. */
+		assert_int_equal(send_one(&frame[0], RX_LOSSY, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), !merge);
 		/* The bounded wait is over: dropped, and at once from now. */
-		assert_int_equal(send_one(&frame[0], true, &r), 1);
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
-		assert_int_equal(r.drop_full + r.drop_bad, merge ? 2 : 3);
+		assert_int_equal(send_one(&frame[0], RX_LOSSY | RX_WAITED, &r),
+		                 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
+		assert_int_equal(r.drop_full + r.drop_bad, merge ? 3 : 5);
 		assert_int_equal(r.frames, 0);
 		assert_int_equal(rig_receive(&rig, 0, &hdr, got), -1);
 		/* It was left where it was, and a small frame fits. */
 		make(&frame[0], 0, &(struct packet_wish){ .payload = 100 }, &d);
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
 		assert_int_equal(rig_receive(&rig, 0, &hdr, got), packet.len);
 		/* Progress: the next one that does not fit waits again. */
 		make(&frame[0], 0, &(struct packet_wish){ .payload = 1000 },
 		     &d);
-		assert_int_equal(send_one(&frame[0], false, &r), 0);
+		assert_int_equal(send_one(&frame[0], 0, &r), 0);
 		for (unsigned i = 0; i < 4; i++)
 			rig_post(&rig, 0, merge ? 300 : 1200, 1);
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
 		assert_int_equal(rig_receive(&rig, 0, &hdr, got), packet.len);
 		assert_memory_equal(got, packet.bytes, packet.len);
 		rig_close(&rig);
@@ -320,7 +324,7 @@ static void test_readable_part(void **state)
 		token = rig_offer(&rig, 0, p, 1, 1);
 		drv_publish(&rig.queue[0].drv);
 		make(&frame[0], 0, &(struct packet_wish){ .payload = 900 }, &d);
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
 		assert_int_equal(rig_reap(&rig, 0, &written), token);
 		assert_int_equal(rig_at(&rig, p[0].gpa)[0], 9);
 		assert_int_equal(rig_at(&rig, p[0].gpa)[1999], 9);
@@ -383,7 +387,7 @@ static void offload(uint64_t features, const struct packet_wish *w,
 	make(&frame[0], 0, w, d);
 	while (rig_post(&rig, 0, 1536, 1) >= 0)
 		;
-	assert_int_equal(send_one(&frame[0], false, &r), 1);
+	assert_int_equal(send_one(&frame[0], 0, &r), 1);
 	while ((len = rig_receive(&rig, 0, &hdr, got)) >= 0) {
 		pieces++;
 		len = (int)trim(got, (uint32_t)len);
@@ -456,10 +460,10 @@ static void test_pieces_whole(void **state)
 		make(&frame[0], 0, &w, &d);
 		for (unsigned i = 0; i < 9; i++)
 			rig_post(&rig, 0, 1200, 1);
-		assert_int_equal(send_one(&frame[0], false, &r), 0);
+		assert_int_equal(send_one(&frame[0], 0, &r), 0);
 		assert_int_equal(rig_receive(&rig, 0, &hdr, got), -1);
 		rig_post(&rig, 0, 1200, 1);
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
 		assert_int_equal(r.frames, 10);
 		for (unsigned i = 0; i < 10; i++)
 			assert_int_equal(rig_receive(&rig, 0, &hdr, got),
@@ -467,7 +471,7 @@ static void test_pieces_whole(void **state)
 		/* When it may not wait, what fits is sent. */
 		for (unsigned i = 0; i < 4; i++)
 			rig_post(&rig, 0, 1200, 1);
-		assert_int_equal(send_one(&frame[0], true, &r), 1);
+		assert_int_equal(send_one(&frame[0], RX_LOSSY, &r), 1);
 		assert_int_equal(r.frames, 14);
 		assert_int_equal(r.drop_full, 1);
 		rig_close(&rig);
@@ -488,7 +492,7 @@ static void test_uncuttable(void **state)
 		     .gso_type = 1, .payload = 3000, .gso_size = 1000 },
 	     &d);
 	frame[0].hdr.gso_type = VIRTIO_NET_HDR_GSO_TCPV6;
-	assert_int_equal(send_one(&frame[0], false, &r), 1);
+	assert_int_equal(send_one(&frame[0], 0, &r), 1);
 	assert_int_equal(r.drop_offload, 1);
 	assert_int_equal(rig.queue[0].q.ring.count.drops, 1);
 	rig_close(&rig);
@@ -509,10 +513,10 @@ static void test_broken(void **state)
 		drv_publish(&rig.queue[0].drv);
 		make(&frame[0], 0, &(struct packet_wish){ .payload = 10 }, &d);
 		r = (struct rx_result){ 0 };
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
 		assert_int_equal(r.drop_down, 1);
 		assert_int_equal(rig.queue[0].q.ring.fault, RING_BAD_ADDRESS);
-		assert_int_equal(send_one(&frame[0], false, &r), 1);
+		assert_int_equal(send_one(&frame[0], 0, &r), 1);
 		assert_int_equal(r.drop_down, 2);
 		rig_close(&rig);
 	}
@@ -542,7 +546,7 @@ static void test_tracked(void **state)
 
 			make(&frame[0], 0, &w, &d);
 			rig_post(&rig, 0, 2500, 2);
-			assert_int_equal(send_one(&frame[0], false, &r), 1);
+			assert_int_equal(send_one(&frame[0], 0, &r), 1);
 			token = rig_reap(&rig, 0, &written);
 			assert_true(token >= 0);
 			for (uint32_t k = 0; k < written; k++) {

@@ -59,7 +59,7 @@ static void *sender_run(void *ctx)
 			f[i] = &frame[i];
 		}
 		while (done < burst) {
-			done += net_send(rig.dev, f + done, burst - done, false,
+			done += net_send(rig.dev, f + done, burst - done, 0,
 			                 &s->result);
 			net_flush(rig.dev);
 			count_add(&s->down, s->result.drop_down - s->down);
