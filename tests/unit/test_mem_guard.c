@@ -28,13 +28,44 @@ static struct mem_region map_file(int *fd)
 	return r;
 }
 
+static volatile char *missing;
+
+static void look(int nr, siginfo_t *info, void *context)
+{
+	(void)nr;
+	(void)context;
+	_exit(info->si_addr == missing ? 0 : 1);
+}
+
+/* User-mode emulators do not all say where a SIGBUS happened. */
+static bool machine_says_where(void)
+{
+	struct sigaction sa = { .sa_sigaction = look, .sa_flags = SA_SIGINFO };
+	int fd = memfd_create("x", MFD_CLOEXEC), status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		missing = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+		sigaction(SIGBUS, &sa, NULL);
+		_exit(*missing + 2);
+	}
+	close(fd);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 static void test_pulled_away(void **state)
 {
 	uint64_t before = mem_guard_hits();
+	struct mem_region r, other;
 	int fd, other_fd;
-	struct mem_region r = map_file(&fd), other = map_file(&other_fd);
 
 	(void)state;
+	if (!machine_says_where())
+		skip();
+	r = map_file(&fd);
+	other = map_file(&other_fd);
 	/* cmocka has put a handler of its own before each test */
 	assert_int_equal(mem_guard_install(), 0);
 	r.host[0] = 1;
