@@ -58,8 +58,8 @@ static void frame_grow(struct frame *f, int by)
 	f->len = (uint32_t)((int)f->len + by);
 	if (f->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
 		f->hdr.csum_start = (uint16_t)(f->hdr.csum_start + by);
-	/* A hint, and 0 means that there is none. */
-	if (f->hdr.hdr_len >= ETH_LEN + TAG_LEN &&
+	/* A hint; where it makes no sense it is left alone. */
+	if (f->hdr.hdr_len >= (by > 0 ? ETH_LEN : ETH_LEN + TAG_LEN) &&
 	    f->hdr.hdr_len <= UINT16_MAX - TAG_LEN)
 		f->hdr.hdr_len = (uint16_t)(f->hdr.hdr_len + by);
 }

@@ -233,16 +233,20 @@ static unsigned send_retagged(struct slot *to, const struct run *r,
                               unsigned flags)
 {
 	uint32_t was[VSWITCH_BURST], is[VSWITCH_BURST];
+	uint16_t hdr_len[VSWITCH_BURST];
 	unsigned n;
 
 	for (unsigned i = 0; i < r->n; i++) {
 		was[i] = vlan_tag_get(r->f[i]);
 		is[i] = vlan_egress(&to->opts.vlan, r->out.vlan, was[i]);
+		hdr_len[i] = r->f[i]->hdr.hdr_len;
 		vlan_tag_change(r->f[i], was[i], is[i]);
 	}
 	n = to->port->ops->send(to->port, r->f, r->n, flags);
-	for (unsigned i = 0; i < r->n; i++)
+	for (unsigned i = 0; i < r->n; i++) {
 		vlan_tag_change(r->f[i], is[i], was[i]);
+		r->f[i]->hdr.hdr_len = hdr_len[i];
+	}
 	return n;
 }
 

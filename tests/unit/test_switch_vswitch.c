@@ -405,6 +405,18 @@ static void vlans(void **state)
 	assert_int_equal(f->len, 64);
 	assert_memory_equal(frame_head(f) + 12, "\x81\x00\xa0\x0a", 4);
 
+	/* Whatever it says of its headers' length. */
+	for (uint16_t len = 0; len < 30; len++) {
+		f = add(2, 0, 64);
+		memcpy(f->room + FRAME_HEAD_ROOM + 12,
+		       "\x81\x00\xa0\x0a\x08\x00", 6);
+		f->hdr.hdr_len = len;
+		assert_int_equal(from(2), 1);
+		assert_int_equal(f->hdr.hdr_len, len);
+		assert_int_equal(port[0].got[port[0].n - 1].hdr.hdr_len,
+		                 len < 18 ? len : len - 4);
+	}
+
 	/* A guest on an access port chooses no VLAN. */
 	f = add(0, BCAST, 64);
 	memcpy(f->room + FRAME_HEAD_ROOM + 12, "\x81\x00\x00\x14\x08\x00", 6);
