@@ -20,7 +20,7 @@ trap cleanup EXIT
 cat >"$work/bystander" <<'PLAN'
 net eth0 10.77.0.3/24
 ready
-rr 10.77.0.1 4 256 15 1 3000
+rr 10.77.0.1 4 256 20 1 3000
 ping 10.77.0.1 20
 PLAN
 cat >"$work/victim" <<'PLAN'

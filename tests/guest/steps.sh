@@ -261,7 +261,8 @@ step_digest_serve() {
 }
 
 # bg STEP...: starts a step and goes on. join: waits for the last one started
-# by bg and fails if it failed.
+# by bg and fails if it failed. finish: the same for an rr, which ends now (and
+# so does every other rig of this guest).
 step_bg() {
 	( "step_$@" ) >/tmp/bg.log 2>&1 &
 	echo $! >/tmp/bg.pid
@@ -271,6 +272,10 @@ step_join() {
 	wait "$(cat /tmp/bg.pid)" || rc=$?
 	cat /tmp/bg.log
 	return $rc
+}
+
+step_finish() {
+	killall -TERM rig && step_join
 }
 
 # send|recv|both|half HOST BYTES [CHUNK [SLEEP_MS]], rr HOST CONNECTIONS BYTES

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,15 @@ static int open_flows(const char *spec, int epoll)
 	return 0;
 }
 
+static volatile sig_atomic_t told_to_end;
+
+static void on_end(int signal)
+{
+	(void)signal;
+	told_to_end = 1;
+}
+
+/* Until the time is up or SIGTERM comes. */
 static int exchange(int epoll, double secs)
 {
 	struct epoll_event ready[128];
@@ -145,12 +155,12 @@ static int exchange(int epoll, double secs)
 	for (unsigned i = 0; i < run.count; i++)
 		for (unsigned b = 0; b < run.burst && !err; b++)
 			err = ask(run.flows + i);
-	while (!err && n > 0 && now_s() < end) {
+	while (!err && n > 0 && !told_to_end && now_s() < end) {
 		n = epoll_wait(epoll, ready, 128, 5000);
 		for (int i = 0; i < n && !err; i++)
 			err = answered(ready[i].data.ptr, true);
 	}
-	return err ? err : n > 0 ? 0 : -ETIMEDOUT;
+	return err ? err : n > 0 || told_to_end ? 0 : -ETIMEDOUT;
 }
 
 int rr(int argc, char **argv)
@@ -170,6 +180,7 @@ int rr(int argc, char **argv)
 		return 1;
 	pattern_fill(run.out, run.size, 0, 0x5eed);
 	err = open_flows(argv[0], epoll);
+	signal(SIGTERM, on_end);
 	start = now_s();
 	if (!err)
 		err = exchange(epoll, secs);
