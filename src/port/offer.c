@@ -10,7 +10,8 @@
 static bool offer_try(struct offer *o)
 {
 	uint64_t wait_ns = o->port->wait_ns ? o->port->wait_ns : WAIT_NS;
-	unsigned flags = o->tries >= wait_ns / RETRY_NS ? SEND_LOSSY | SEND_WAITED : 0;
+	unsigned flags =
+		o->tries >= wait_ns / RETRY_NS ? SEND_LOSSY | SEND_WAITED : 0;
 	unsigned n;
 
 	n = o->port->input(o->port, o->frame + o->at, o->n - o->at, flags);

@@ -10,9 +10,9 @@
  *
  * When a destination is full, send answers less than it was given. The source
  * keeps the rest (a guest's own ring backs up, as with a real NIC), waits for a
- * bounded time, and then offers them again with SEND_LOSSY | SEND_WAITED: what still does not
- * fit is dropped and counted by the destination. A destination that stays full
- * answers SEND_LOSSY's way at once until it makes progress, so that one stuck
+ * bounded time, and then offers them again with SEND_LOSSY and SEND_WAITED:
+ * what still does not fit is dropped and counted by the destination. From then
+ * on, until it makes progress, the destination drops at once, so that one stuck
  * guest never slows the others.
  */
 #ifndef VIADUCT_PORT_PORT_H

@@ -278,7 +278,7 @@ static void test_too_small(void **state)
 		/* Merging could use more; else it never fits. */
 		assert_int_equal(send_one(&frame[0], 0, &r), !merge);
 		assert_int_equal(r.drop_bad, !merge);
-		/* Lost because nobody waits: no reason not to wait for others. */
+		/* Nobody waited: no reason not to wait for others. */
 		assert_int_equal(send_one(&frame[0], RX_LOSSY, &r), 1);
 		assert_int_equal(send_one(&frame[0], 0, &r), !merge);
 		/* The bounded wait is over: dropped, and at once from now. */
