@@ -27,7 +27,7 @@
 #include "wire/net.h"
 
 #define PINGS       100
-#define ANSWER_MS   3000
+#define ANSWER_MS   10000
 #define WINDOW      64u
 #define HOST_WINDOW 32u /* what a UDP socket's default buffer surely holds */
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define MAGIC     0x76646275u
-#define STALL_S   3.0
+#define STALL_S   8.0
 #define HASH_SEED UINT64_C(0xcbf29ce484222325)
 
 enum kind { DATA, ACK, END, END_ACK };

@@ -25,7 +25,7 @@
 #define PROTO_ICMP 1u
 #define PROTO_UDP  17u
 #define PING_BYTES 56u
-#define FULL_MS    1000 /* a device that takes nothing for so long is stuck */
+#define FULL_MS    5000 /* a device that takes nothing for so long is stuck */
 
 static uint64_t now_ns(void)
 {

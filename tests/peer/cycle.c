@@ -11,8 +11,8 @@
  * of the negotiation. Descriptors and resident memory of the daemon have to be
  * the same at the end as after the first tenth.
  *
- * With -r the drivers stay, and the daemon goes: somebody kills it and starts it
- * again whenever this program prints a line. Traffic has to flow again each
+ * With -r the drivers stay, and the daemon goes: somebody kills it and starts
+ * it again whenever this program prints a line. Traffic has to flow again each
  * time.
  */
 #include <viaduct/driver.h>

