@@ -144,7 +144,8 @@ static void dev_reset(void *ctx)
 
 static const struct device_ops dev_ops = {
 	.kind = "test",
-	.features = VIRTIO_F_IN_ORDER | VIRTIO_BIT(5),
+	/* in order, a MAC address, and what a network device offers */
+	.features = VIRTIO_F_IN_ORDER | VIRTIO_F_RING_RESET | 0x0021ffa7,
 	.queues = PEER_QUEUES,
 	.queue_num = PEER_QUEUES / 2,
 	.config_size = PEER_CONFIG,
