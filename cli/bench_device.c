@@ -149,7 +149,7 @@ static void on_asked(struct loop_watch *w, uint32_t events)
 		add_queues(&c, side->back[i]);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	c.cpu_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-	getrusage(RUSAGE_SELF, &ru);
+	getrusage(RUSAGE_THREAD, &ru);
 	c.wakeups = (uint64_t)ru.ru_nvcsw;
 	if (write(side->answer, &c, sizeof(c)) != sizeof(c))
 		_exit(1);
