@@ -166,10 +166,8 @@ static const struct device_ops dev_ops = {
 
 /* --- life --------------------------------------------------------------- */
 
-void peer_open_conf(struct peer *p, const struct vhost_backend_conf *c)
+static void peer_prepare(struct peer *p)
 {
-	int err;
-
 	memset(p, 0, sizeof(*p));
 	p->fd = -1;
 	p->dev.ops = dev_ops;
@@ -180,6 +178,13 @@ void peer_open_conf(struct peer *p, const struct vhost_backend_conf *c)
 	assert_true(p->mem != MAP_FAILED);
 	for (unsigned i = 0; i < PEER_QUEUES; i++)
 		p->ring[i].kick = p->ring[i].call = p->ring[i].err = -1;
+}
+
+void peer_open_conf(struct peer *p, const struct vhost_backend_conf *c)
+{
+	int err;
+
+	peer_prepare(p);
 	p->loop = loop_new(&err);
 	assert_non_null(p->loop);
 	p->b = vhost_backend_new(p->loop, &p->dev.ops, &p->dev, c, &err);
@@ -198,8 +203,23 @@ void peer_open(struct peer *p)
 	p->fd = s[1];
 }
 
+void peer_open_lib(struct peer *p, const struct vd_device_ops *ops, void *ctx)
+{
+	struct vd_backend_opts o = { .size = sizeof(o), .tag = "lib" };
+	int s[2], err;
+
+	peer_prepare(p);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s),
+	                 0);
+	o.fd = s[0];
+	p->fd = s[1];
+	p->lib = vd_backend_new(ops, ctx, &o, &err);
+	assert_non_null(p->lib);
+}
+
 void peer_close(struct peer *p)
 {
+	vd_backend_free(p->lib);
 	vhost_backend_free(p->b);
 	loop_free(p->loop);
 	fd_close(&p->fd);
@@ -217,7 +237,9 @@ void peer_close(struct peer *p)
 void peer_turn(struct peer *p)
 {
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(loop_turn(p->loop, 0), 0);
+		assert_int_equal(p->lib ? vd_backend_process(p->lib)
+		                        : loop_turn(p->loop, 0),
+		                 0);
 }
 
 bool peer_is_connected(struct peer *p)
@@ -517,7 +539,8 @@ void peer_echo(struct peer *p, unsigned index, unsigned n)
 		memset(p->mem + DATA_AT + 0x1000, 0, 16);
 		peer_offer(p, index, 8, 16);
 		for (unsigned t = 0; !got && t < 1000; t++) {
-			loop_turn(p->loop, 0);
+			p->lib ? vd_backend_process(p->lib)
+			       : loop_turn(p->loop, 0);
 			got = drv_reap(d, &done, 1);
 		}
 		assert_int_equal(got, 1);

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include <viaduct/device.h>
+
 #include "ring/drv.h"
 #include "vhost/backend.h"
 #include "wire/vhost.h"
@@ -44,6 +46,7 @@ struct peer_device {
 struct peer {
 	struct loop *loop;
 	struct vhost_backend *b;
+	struct vd_backend *lib; /* instead of both: the public library */
 	struct peer_device dev;
 	int fd; /* the front end's end; -1: closed */
 
@@ -78,6 +81,8 @@ struct peer_fds {
 void peer_open(struct peer *p);
 void peer_open_conf(struct peer *p, const struct vhost_backend_conf *c);
 void peer_close(struct peer *p);
+/* A back end of the public library on a socketpair; p->dev is not used. */
+void peer_open_lib(struct peer *p, const struct vd_device_ops *ops, void *ctx);
 
 /* Let the other end do what it can. */
 void peer_turn(struct peer *p);
