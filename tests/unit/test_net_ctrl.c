@@ -200,7 +200,7 @@ static int send_to(const uint8_t *mac, unsigned vlan, unsigned flow)
 	struct dice d = { flow };
 	struct virtio_net_hdr h;
 	struct rx_result r = { 0 };
-	struct seg seg[4];
+	static struct seg seg[4]; /* `frame` is looked at afterwards */
 	uint8_t got[200];
 	int at = -1;
 
