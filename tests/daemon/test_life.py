@@ -305,13 +305,14 @@ def keeps_no_descriptor(folder):
         paths = [os.path.join(folder, n) for n in ("a.sock", "b.sock")]
         with Guests(1, *paths) as guests:
             guests.end()
-        until(lambda: not d.port("a")["guest"]["connected"], "end")
-        before = fds(d.pid)
+        for name in ("a", "b"):
+            until(lambda: not d.port(name)["guest"]["connected"], "end")
+        before = fds(d.pid)  # perhaps with our question's own connection
         for _ in range(20):
             with Guests(10, *paths) as guests:
                 equal(guests.end(), (0, ""), "guests")
             until(lambda: not d.port("b")["guest"]["connected"], "end")
-        until(lambda: fds(d.pid) == before, "descriptors, %d and %d"
+        until(lambda: fds(d.pid) <= before, "descriptors, %d and %d"
               % (before, fds(d.pid)))
 
 
