@@ -71,14 +71,20 @@ static void put(void *table, uint32_t i, struct desc d, bool packed)
 	st64_rel(&at->rest, d.len | second << 32 | third << 48);
 }
 
+/* From the configuration: a scribbling thread asks while the ring restarts. */
+static bool is_packed(const struct rig *g)
+{
+	return g->conf.features & VIRTIO_F_RING_PACKED;
+}
+
 void rig_desc(struct rig *g, uint32_t i, struct desc d)
 {
-	put(g->desc, i, d, g->ring.packed);
+	put(g->desc, i, d, is_packed(g));
 }
 
 void rig_entry(struct rig *g, uint64_t gpa, uint32_t i, struct desc d)
 {
-	put(rig_ram(g, gpa), i, d, g->ring.packed);
+	put(rig_ram(g, gpa), i, d, is_packed(g));
 }
 
 void rig_avail(struct rig *g, uint16_t head)
