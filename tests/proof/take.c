@@ -35,6 +35,13 @@ static uint32_t slots_free(void)
 #endif
 }
 
+/* Without a region of MEM_SHORT bytes no chain is plain: one case. */
+static void any_hit(void)
+{
+	world_hit();
+	key_hit = key_hit == 1;
+}
+
 /* --- the walk's stand-in -------------------------------------------------- */
 
 static enum ring_fault any_fault(void)
@@ -50,7 +57,7 @@ static int walked(struct chain *c, unsigned max_segs)
 	//@ assert demands_room: burst.nseg <= max_segs <= SEGS;
 	//@ assert demands_whole: ring.fault == RING_OK;
 	//@ assert demands_one: c->ndesc == 1;
-	world_hit();
+	any_hit();
 	c->first = burst.nseg;
 	c->read_len = any32();
 	c->write_len = any32();
@@ -85,15 +92,18 @@ int ring_walk_packed(struct ring *r, struct burst *b, struct chain *c,
 	(void)r, (void)b, (void)d;
 	//@ assert demands_free: 1 <= left <= SIZE;
 	err = walked(c, max_segs);
+	if (err) {
+		c->ndesc = any_of(1, left);
+		return err;
+	}
 	key_slots = any_of(1, left);
 	c->ndesc = key_slots;
-#ifdef PACKED
-	if (!err) { /* where packed_advance() will go */
-		key_next = (key_next + key_slots) % SIZE;
-		key_free -= key_slots;
-	}
+#ifdef PACKED /* where packed_advance() will go */
+	key_next = (key_next + key_slots) % SIZE;
+	key_free -= key_slots;
 #endif
-	return err;
+	key_slots = 0; /* told by key_free */
+	return 0;
 }
 
 /* --- any state ------------------------------------------------------------ */
@@ -220,8 +230,9 @@ static void take(void)
 	int n;
 
 	any_burst();
-	world_hit();
+	any_hit();
 	n = ring_take_any(&ring, &burst, any32());
+	key_end = key_plain = key_nseg = key_hit = 0;
 	//@ assert answer: 0 <= n <= CHAINS || n == RING_EBADMSG;
 	//@ assert told: n < 0 ==> ring.fault != RING_OK;
 }
@@ -279,7 +290,7 @@ static void start(void)
 int main(void)
 {
 	any_state();
-	switch (any_of(0, 9)) {
+	switch (any_of(CALL_FIRST, CALL_LAST)) {
 	case 0:
 		take();
 		break;

@@ -14,6 +14,8 @@
 #ifndef VIADUCT_TESTS_PROOF_WORLD_H
 #define VIADUCT_TESTS_PROOF_WORLD_H
 
+#include "base/order.h"
+
 #include "ring/ring.h"
 
 static int key_fault;
@@ -23,10 +25,8 @@ static int key_fault;
 #include "ring/dev_packed.h"
 
 #ifdef PACKED
-#define SIZE    3u
 #define VARIANT V_PACKED
 #else
-#define SIZE    4u
 #define VARIANT 0u
 #endif
 
@@ -112,11 +112,17 @@ static void world_position(unsigned free_least)
 #ifdef PACKED
 	uint32_t held;
 
+#ifdef NEXT
+	key_next = NEXT;
+	key_wrap = WRAP;
+	key_free = FREE;
+#else
 	key_next = any_of(0, SIZE - 1);
+	key_wrap = any_bool();
 	key_free = any_of(free_least, SIZE);
+#endif
 	held = SIZE - key_free;
 	ring.next = key_next;
-	key_wrap = any_bool();
 	ring.next_wrap = key_wrap;
 	ring.used_wrap = ring.next_wrap;
 	if (held > ring.next) {
